@@ -1,0 +1,47 @@
+package event
+
+import (
+	"math"
+	"time"
+)
+
+// Time is an instant in microseconds since 1970-01-01 UTC. It stays below 2^53
+// until the year 2255, so that any JSON reader keeps it exact.
+type Time int64
+
+// Never is after every instant.
+const Never Time = math.MaxInt64
+
+// At returns t as a Time, cut to the microsecond.
+func At(t time.Time) Time { return Time(t.UnixMicro()) }
+
+// Time returns t in UTC.
+func (t Time) Time() time.Time { return time.UnixMicro(int64(t)).UTC() }
+
+// Add returns t + d, rounded up to the microsecond, so that a deadline is never
+// before the asked one. It saturates at [Never].
+func (t Time) Add(d time.Duration) Time {
+	if t == Never {
+		return Never
+	}
+	us := int64(d / time.Microsecond)
+	if d > 0 && d%time.Microsecond != 0 {
+		us++
+	}
+	if us > 0 && int64(t) > math.MaxInt64-us {
+		return Never
+	}
+	return t + Time(us)
+}
+
+// Sub returns t - u, saturating.
+func (t Time) Sub(u Time) time.Duration {
+	us := int64(t) - int64(u)
+	if t > u && us < 0 || us > math.MaxInt64/1000 {
+		return math.MaxInt64
+	}
+	if us < math.MinInt64/1000 {
+		return math.MinInt64
+	}
+	return time.Duration(us) * time.Microsecond
+}

@@ -1,0 +1,3 @@
+module github.com/loomwork/loom
+
+go 1.26
