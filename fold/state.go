@@ -1,0 +1,102 @@
+package fold
+
+import (
+	"encoding/json"
+
+	"github.com/loomwork/loom/event"
+)
+
+// Status is where an execution's life stands.
+type Status string
+
+// Statuses.
+const (
+	Running   Status = "running"
+	Completed Status = "completed"
+	Failed    Status = "failed"
+	Cancelled Status = "cancelled"
+)
+
+// Terminal reports whether s is an end.
+func (s Status) Terminal() bool { return s != Running && s != "" }
+
+// State is what a log says. A zero State is that of an empty log; [State.Apply]
+// adds the next event.
+type State struct {
+	Execution event.ExecutionID
+	Flow      string
+	Version   string
+	Input     json.RawMessage
+	Seed      string
+	Labels    map[string]string
+	Deadline  event.Time // 0 for none
+
+	Status  Status
+	Head    event.Seq // event.None for an empty log
+	Started event.Time
+	Updated event.Time // time of the last event
+
+	// Ops are the operations in the order in which the log first names them.
+	Ops []Op
+	// Cancel is the first request to cancel, nil for none.
+	Cancel *event.CancelRequested
+	// Result is set when Completed, Failure when Failed or Cancelled.
+	Result  json.RawMessage
+	Failure *event.Failure
+
+	index    map[string]int  // path → place in Ops
+	consumed map[string]bool // message ids that are in the log
+}
+
+// OpKind says what an operation is.
+type OpKind string
+
+// Kinds of operations.
+const (
+	Effect OpKind = "effect"
+	Timer  OpKind = "timer"
+	Await  OpKind = "await"
+)
+
+// OpStatus is where an operation stands.
+type OpStatus string
+
+// Statuses of operations.
+const (
+	OpOpen      OpStatus = "open"      // asked for, not settled
+	OpRetrying  OpStatus = "retrying"  // an effect that failed and is due again
+	OpCompleted OpStatus = "completed" // an effect's result is recorded
+	OpFailed    OpStatus = "failed"    // an effect's error is recorded
+	OpFired     OpStatus = "fired"     // a deadline passed
+	OpReceived  OpStatus = "received"  // a message came
+)
+
+// Op is one operation of a body.
+type Op struct {
+	Path     string
+	Kind     OpKind
+	Status   OpStatus
+	Name     string     // of the message that an await waits for
+	Attempts int        // recorded failed attempts of an effect
+	Due      event.Time // deadline of a timer or await, next attempt of an effect; 0 for none
+	ReadOnly bool       // an effect whose result has no intent before it
+	First    event.Seq  // where the log first names it
+	Last     event.Seq  // where it last does
+	Began    event.Time
+	Settled  event.Time // 0 while it is open
+	Error    string     // code of the last recorded error, "" for none
+}
+
+// Open reports whether the operation is not settled.
+func (o *Op) Open() bool { return o.Status == OpOpen || o.Status == OpRetrying }
+
+// Op returns the operation with the path, nil if the log names none.
+func (s *State) Op(path string) *Op {
+	if i, ok := s.index[path]; ok {
+		return &s.Ops[i]
+	}
+	return nil
+}
+
+// Consumed reports whether the message with this id is in the log.
+func (s *State) Consumed(message string) bool { return s.consumed[message] }
