@@ -121,6 +121,7 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 	case event.CancelRequested:
 		if s.Cancel == nil {
 			s.Cancel = &p
+			s.giveWay(e)
 		}
 		if p.Message != "" {
 			s.consume(p.Message)
@@ -135,6 +136,16 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 		// a newer build's fact: it moves the head
 	}
 	return ""
+}
+
+// giveWay ends what does not outlive a cancel: open timers and awaits. An open
+// effect goes on until it settles, because the body must know the truth.
+func (s *State) giveWay(e event.Envelope) {
+	for i := range s.Ops {
+		if o := &s.Ops[i]; o.Open() && o.Kind != Effect {
+			o.Status, o.Last, o.Settled, o.Due = OpCancelled, e.Sequence, e.Time, 0
+		}
+	}
 }
 
 func (s *State) consume(message string) {

@@ -69,6 +69,7 @@ const (
 	OpFailed    OpStatus = "failed"    // an effect's error is recorded
 	OpFired     OpStatus = "fired"     // a deadline passed
 	OpReceived  OpStatus = "received"  // a message came
+	OpCancelled OpStatus = "cancelled" // a timer or await that a cancel ended
 )
 
 // Op is one operation of a body.
