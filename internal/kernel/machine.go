@@ -1,0 +1,204 @@
+package kernel
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/internal/rt"
+)
+
+// Machine is one execution's state machine. Make one with [New].
+type Machine struct {
+	id    event.ExecutionID
+	state *fold.State
+	cfg   Config
+	meta  []byte // metadata of the events that this writer adds
+
+	main     *Branch
+	branches []*Branch // that have not ended, in the order of their creation
+	ready    []*Branch
+	cur      *Branch // that runs now
+	ends     uint64
+
+	now       event.Time // time of the event that began the turn
+	replaying bool
+	finishing bool // the body has returned; its other branches give way
+	unloading bool
+	end       *End
+
+	ops   map[string]*Op // open operations by path
+	opens opList         // the same, in the order of their creation
+	order uint64
+	due   dueHeap
+
+	asked   []command // by this turn, in the order of issue
+	out     []event.Envelope
+	calls   []*Op // effects to call
+	cancels []*Op // effects to ask to give way
+}
+
+// Config is what a machine needs of its shell.
+type Config struct {
+	// Body runs the flow's function and says how it ended. It runs on the main
+	// branch.
+	Body func(*Branch) End
+	// Coroutine makes a coroutine of a branch's function.
+	Coroutine func(fn func(yield func())) rt.Coroutine
+	// Stamp reads the node's clock: a lower bound of the store's.
+	Stamp func() event.Time
+}
+
+// End is how a body ended: with a result or a failure.
+type End struct {
+	Result  json.RawMessage
+	Failure *event.Failure
+}
+
+// command is what a body asked for in a turn.
+type command struct {
+	op *Op // nil for an end
+	p  event.Payload
+}
+
+// New returns the machine of an execution whose log is empty.
+func New(id event.ExecutionID, cfg Config) *Machine {
+	return &Machine{id: id, state: fold.New(), cfg: cfg, ops: map[string]*Op{}}
+}
+
+// Bootstrap returns the envelope of sequence 0. It is the one builder of it: a
+// start with a chosen id commits it before the body runs, a start with a minted
+// id enqueues it, and the bytes are the same.
+func Bootstrap(id event.ExecutionID, at event.Time, p event.ExecutionStarted, meta []byte) event.Envelope {
+	return event.New(id, 0, at, p, meta)
+}
+
+// ID returns the execution's id.
+func (m *Machine) ID() event.ExecutionID { return m.id }
+
+// State returns the fold of all events, durable or not. It is the machine's own:
+// the caller reads it on the machine's fiber and changes nothing.
+func (m *Machine) State() *fold.State { return m.state }
+
+// SetMeta sets the metadata of the events that are added from now on.
+func (m *Machine) SetMeta(meta []byte) { m.meta = meta }
+
+// Ended reports whether the log has its end.
+func (m *Machine) Ended() bool { return m.state.Status.Terminal() }
+
+// Waits reports whether nothing of the body is under way but waiting: no effect
+// is open that is being called or due to be. awaits tells whether a message
+// could end one of the waits.
+func (m *Machine) Waits() (only, awaits bool) {
+	for o := m.opens.first; o != nil; o = o.next {
+		switch {
+		case o.Kind == fold.Effect && (o.Calling || o.Due == 0):
+			return false, awaits
+		case o.Kind == fold.Await:
+			awaits = true
+		}
+	}
+	return true, awaits
+}
+
+// Awaiting returns the open await of a message of this name that has waited
+// longest, nil if there is none.
+func (m *Machine) Awaiting(name string) *Op {
+	for o := m.opens.first; o != nil; o = o.next {
+		if o.Kind == fold.Await && o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// OpenEffects returns the effects that are open, in the order of their creation.
+func (m *Machine) OpenEffects() []*Op {
+	var out []*Op
+	for o := m.opens.first; o != nil; o = o.next {
+		if o.Kind == fold.Effect {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// TakeEvents returns the events that were added since the last call, to be
+// committed in this order. The caller owns them.
+func (m *Machine) TakeEvents() []event.Envelope {
+	out := m.out
+	m.out = nil
+	return out
+}
+
+// TakeCalls returns the effects that were asked for since the last call and are
+// still open.
+func (m *Machine) TakeCalls() []*Op { return takeOpen(&m.calls) }
+
+// TakeCancels returns the effects that are to give way, since the last call.
+func (m *Machine) TakeCancels() []*Op { return takeOpen(&m.cancels) }
+
+func takeOpen(from *[]*Op) []*Op {
+	all := *from
+	*from = nil
+	open := all[:0]
+	for _, o := range all {
+		if o.Ending == Open {
+			open = append(open, o)
+		}
+	}
+	return open
+}
+
+func (m *Machine) newBranch(parent *Branch, path string, fn func(*Branch)) *Branch {
+	b := &Branch{m: m, path: path, parent: parent, fn: fn}
+	b.co = m.cfg.Coroutine(b.run)
+	m.branches = append(m.branches, b)
+	m.wake(b)
+	return b
+}
+
+func (m *Machine) wake(b *Branch) {
+	if !b.queued && !b.done {
+		b.queued = true
+		m.ready = append(m.ready, b)
+	}
+}
+
+// open registers an operation that b asked for.
+func (m *Machine) open(b *Branch, o *Op) *Op {
+	m.order++
+	o.branch, o.order, o.heapAt, o.Intent = b, m.order, -1, event.None
+	m.ops[o.Path] = o
+	m.opens.add(o)
+	return o
+}
+
+// settle closes an operation and wakes who waits for it.
+func (m *Machine) settle(o *Op, how Ending, result json.RawMessage, f *event.Failure) {
+	o.Ending, o.Result, o.Failure = how, result, f
+	m.setDue(o, 0)
+	delete(m.ops, o.Path)
+	m.opens.remove(o)
+	for _, b := range o.waiters {
+		m.wake(b)
+	}
+	o.waiters = nil
+}
+
+func (m *Machine) ask(o *Op, p event.Payload) { m.asked = append(m.asked, command{o, p}) }
+
+// add gives p the next sequence.
+func (m *Machine) add(p event.Payload, at event.Time) event.Seq {
+	e := event.New(m.id, m.state.Head+1, max(at, m.state.Updated), p, m.meta)
+	m.apply(e, p)
+	m.out = append(m.out, e)
+	return e.Sequence
+}
+
+func (m *Machine) apply(e event.Envelope, p event.Payload) {
+	if err := m.state.Apply(e, p); err != nil {
+		panic(fmt.Sprintf("kernel: the machine wrote what its own fold refuses: %v", err))
+	}
+}

@@ -1,0 +1,246 @@
+package kernel
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/loomwork/loom/event"
+)
+
+// Divergence says where a body asked for something else than the log holds.
+type Divergence struct {
+	Sequence event.Seq // of the recorded event, or where it would stand
+	Recorded string    // what the log holds, "nothing" for nothing
+	Asked    string    // what the body asked for, "nothing" for nothing
+}
+
+func (d *Divergence) Error() string {
+	return fmt.Sprintf("the log holds %s at sequence %d, the code asked for %s", d.Recorded, d.Sequence, d.Asked)
+}
+
+const nothing = "nothing"
+
+// recorded is a decoded event of the log under replay.
+type recorded struct {
+	e event.Envelope
+	p event.Payload
+}
+
+// Replay drives the machine, which must be new, over a recorded log. In every
+// turn but the last the commands that the body asks for must equal those
+// recorded, in order, by kind and identity; in the last turn the recorded ones
+// must be a prefix, because a commit may have cut it, and what is beyond is
+// issued live (see [Machine.TakeEvents]). The error is a [*Divergence], an
+// [*event.DecodeError] or a [*fold.LogError], and nothing else; after it the
+// machine can only be unloaded.
+func (m *Machine) Replay(log []event.Envelope) error {
+	rec := make([]recorded, len(log))
+	for i, e := range log {
+		p, err := e.Decode()
+		if err != nil {
+			return err
+		}
+		rec[i] = recorded{e, p}
+	}
+	m.replaying = true
+	for i := 0; i < len(rec); {
+		in := rec[i]
+		if in.e.Kind.Role() != event.Inbound {
+			if err := m.between(in); err != nil {
+				return err
+			}
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(rec) && rec[j].e.Kind.Role() != event.Inbound {
+			j++
+		}
+		m.replaying = j < len(rec)
+		if err := m.repeat(in, rec[i+1:j], j == len(rec)); err != nil {
+			return err
+		}
+		i = j
+	}
+	m.replaying = false
+	return nil
+}
+
+// between takes a recorded event that begins no turn and belongs to none: a
+// command here was recorded before anything was asked.
+func (m *Machine) between(r recorded) error {
+	if r.e.Kind.Role() == event.Command {
+		return &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: nothing}
+	}
+	return m.passive(r)
+}
+
+// passive applies a recorded event that the body does not see.
+func (m *Machine) passive(r recorded) error {
+	if p, ok := r.p.(event.EffectAttemptFailed); ok {
+		o := m.ops[p.Op]
+		if o == nil || o.Effect == nil {
+			return &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: nothing}
+		}
+		o.Attempts, o.Intent = p.Attempt, r.e.Sequence
+		m.setDue(o, p.NotBefore)
+	}
+	return m.state.Apply(r.e, r.p)
+}
+
+// repeat replays one turn: the inbound event in, and the events recorded behind
+// it.
+func (m *Machine) repeat(in recorded, behind []recorded, last bool) error {
+	if err := m.redeliver(in); err != nil {
+		return err
+	}
+	m.run()
+	asked := m.asked
+	k := 0
+	whole := !last // whether nothing may be asked beyond the recorded
+	for _, r := range behind {
+		if r.e.Kind.Role() == event.Passive {
+			if _, attempt := r.p.(event.EffectAttemptFailed); attempt {
+				whole = true // the turn's commands were all issued before
+			}
+			if err := m.passive(r); err != nil {
+				return err
+			}
+			continue
+		}
+		if k == len(asked) {
+			return &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: nothing}
+		}
+		if !same(r.p, asked[k].p) {
+			return &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: describe(asked[k].p)}
+		}
+		if err := m.state.Apply(r.e, r.p); err != nil {
+			return err
+		}
+		m.keep(asked[k].op, r)
+		k++
+	}
+	rest := append([]command(nil), asked[k:]...)
+	m.asked = m.asked[:0]
+	if len(rest) > 0 && whole {
+		return &Divergence{Sequence: m.state.Head + 1, Recorded: nothing, Asked: describe(rest[0].p)}
+	}
+	m.issue(rest)
+	return nil
+}
+
+// keep gives an operation what was recorded of it: deadlines above all, which are
+// never computed twice.
+func (m *Machine) keep(o *Op, r recorded) {
+	if o == nil {
+		return
+	}
+	switch p := r.p.(type) {
+	case event.EffectScheduled:
+		o.Intent = r.e.Sequence
+	case event.TimerScheduled:
+		if o.Ending == Open {
+			m.setDue(o, p.Deadline)
+		}
+	case event.MessageAwaited:
+		if o.Ending == Open {
+			m.setDue(o, p.Deadline)
+		}
+	}
+}
+
+// redeliver applies a recorded inbound event and hands it to the body.
+func (m *Machine) redeliver(r recorded) error {
+	first := m.state.Cancel == nil
+	if err := m.state.Apply(r.e, r.p); err != nil {
+		return err
+	}
+	m.now = r.e.Time
+	nobody := &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: nothing}
+	switch p := r.p.(type) {
+	case event.ExecutionStarted:
+		m.begin()
+	case event.EffectCompleted:
+		o := m.ops[p.Op]
+		if o == nil || o.Effect == nil {
+			return nobody
+		}
+		m.settle(o, Completed, p.Result, nil)
+	case event.EffectFailed:
+		o := m.ops[p.Op]
+		if o == nil || o.Effect == nil {
+			return nobody
+		}
+		m.settle(o, Failed, nil, p.Error)
+	case event.TimerFired:
+		o := m.ops[p.Op]
+		if o == nil || o.Effect != nil {
+			return nobody
+		}
+		m.settle(o, Fired, nil, nil)
+	case event.MessageReceived:
+		o := m.ops[p.Op]
+		if o == nil || o.Name != p.Name {
+			return nobody
+		}
+		m.settle(o, Received, p.Body, nil)
+	case event.CancelRequested:
+		if first {
+			m.cancelAll()
+		}
+	}
+	return nil
+}
+
+// same compares a recorded command with an asked one by kind and identity.
+func same(rec, asked event.Payload) bool {
+	switch r := rec.(type) {
+	case event.EffectScheduled:
+		a, ok := asked.(event.EffectScheduled)
+		return ok && r.Op == a.Op && bytes.Equal(r.Args, a.Args)
+	case event.TimerScheduled:
+		a, ok := asked.(event.TimerScheduled)
+		return ok && r.Op == a.Op
+	case event.MessageAwaited:
+		a, ok := asked.(event.MessageAwaited)
+		return ok && r.Op == a.Op && r.Name == a.Name
+	case event.ExecutionCompleted:
+		a, ok := asked.(event.ExecutionCompleted)
+		return ok && bytes.Equal(r.Result, a.Result)
+	}
+	return rec.Kind() == asked.Kind()
+}
+
+// describe names a command or event for people.
+func describe(p event.Payload) string {
+	op := ""
+	switch p := p.(type) {
+	case event.EffectScheduled:
+		op = p.Op
+		if p.Args != nil {
+			args := p.Args
+			if len(args) > 80 {
+				args = append(args[:80:80], "…"...)
+			}
+			op += " args " + string(args)
+		}
+	case event.EffectAttemptFailed:
+		op = p.Op
+	case event.EffectCompleted:
+		op = p.Op
+	case event.EffectFailed:
+		op = p.Op
+	case event.TimerScheduled:
+		op = p.Op
+	case event.TimerFired:
+		op = p.Op
+	case event.MessageAwaited:
+		op = p.Op + " of " + p.Name
+	case event.MessageReceived:
+		op = p.Op + " of " + p.Name
+	}
+	if op == "" {
+		return string(p.Kind())
+	}
+	return string(p.Kind()) + " " + op
+}

@@ -1,0 +1,188 @@
+package kernel
+
+import (
+	"encoding/json"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
+)
+
+// Adopt takes sequence 0, which is durable or about to be enqueued by the
+// caller, and runs the first turn. It refuses, with false and without a change,
+// anything but the bootstrap envelope of this execution on an empty log.
+func (m *Machine) Adopt(e event.Envelope, p event.ExecutionStarted) bool {
+	if e.Execution != m.id || m.state.Apply(e, p) != nil {
+		return false
+	}
+	m.now = e.Time
+	m.begin()
+	m.run()
+	m.issue(m.asked)
+	return true
+}
+
+// CompleteEffect records an effect's result.
+func (m *Machine) CompleteEffect(o *Op, result json.RawMessage) {
+	m.turn(event.EffectCompleted{Op: o.Path, Result: result}, func() { m.settle(o, Completed, result, nil) })
+}
+
+// FailEffect settles an effect with an error; attempt is that which failed last,
+// 0 for none.
+func (m *Machine) FailEffect(o *Op, attempt int, f *event.Failure) {
+	m.turn(event.EffectFailed{Op: o.Path, Attempt: attempt, Error: f}, func() { m.settle(o, Failed, nil, f) })
+}
+
+// FailAttempt records a failed attempt that will be repeated at notBefore. It
+// makes no turn.
+func (m *Machine) FailAttempt(o *Op, f *event.Failure, notBefore event.Time) {
+	o.Attempts++
+	o.Intent = m.add(event.EffectAttemptFailed{Op: o.Path, Attempt: o.Attempts, Error: f, NotBefore: notBefore}, m.cfg.Stamp())
+	m.setDue(o, notBefore)
+}
+
+// Fire records that the deadline of a timer or await has passed.
+func (m *Machine) Fire(o *Op) {
+	m.turn(event.TimerFired{Op: o.Path}, func() { m.settle(o, Fired, nil, nil) })
+}
+
+// Receive records a message for the await o.
+func (m *Machine) Receive(o *Op, message string, body json.RawMessage) {
+	p := event.MessageReceived{Op: o.Path, Name: o.Name, Message: message, Body: body}
+	m.turn(p, func() { m.settle(o, Received, body, nil) })
+}
+
+// Cancel records that the execution is asked to give way. Only the first request
+// changes anything in the body.
+func (m *Machine) Cancel(p event.CancelRequested) {
+	first := m.state.Cancel == nil
+	m.turn(p, func() {
+		if first {
+			m.cancelAll()
+		}
+	})
+}
+
+// turn takes one inbound event live.
+func (m *Machine) turn(in event.Payload, deliver func()) {
+	m.add(in, m.cfg.Stamp())
+	m.now = m.state.Updated
+	deliver()
+	m.run()
+	m.issue(m.asked)
+}
+
+// begin makes the main branch ready.
+func (m *Machine) begin() {
+	m.main = m.newBranch(nil, "", func(b *Branch) {
+		end := m.cfg.Body(b)
+		m.end = &end
+	})
+}
+
+// run runs ready branches, first in, first out, until none is ready. When the
+// body has returned, its other branches give way; when the last has ended, the
+// end is asked for.
+func (m *Machine) run() {
+	for {
+		for len(m.ready) > 0 {
+			b := m.ready[0]
+			m.ready = m.ready[1:]
+			b.queued = false
+			m.resume(b)
+		}
+		m.ready = nil
+		if m.main == nil || !m.main.done || m.Ended() {
+			return
+		}
+		if len(m.branches) == 0 {
+			m.ask(nil, m.ending())
+			return
+		}
+		if m.finishing {
+			return // effects of the other branches have yet to settle
+		}
+		m.finishing = true
+		for _, b := range append([]*Branch(nil), m.branches...) {
+			m.cancelBranch(b)
+		}
+	}
+}
+
+func (m *Machine) resume(b *Branch) {
+	if b.done {
+		return
+	}
+	m.cur, b.begun = b, true
+	alive := b.co.Resume()
+	m.cur = nil
+	if alive {
+		return
+	}
+	m.ends++
+	b.done, b.ended = true, m.ends
+	for i, other := range m.branches {
+		if other == b {
+			m.branches = append(m.branches[:i], m.branches[i+1:]...)
+			break
+		}
+	}
+	for _, w := range b.waiters {
+		m.wake(w)
+	}
+	b.waiters = nil
+}
+
+// ending returns the event that ends the execution.
+func (m *Machine) ending() event.Payload {
+	end := m.end
+	switch {
+	case m.main.Panic != nil:
+		end = &End{Failure: PanicFailure(m.main.Panic)}
+	case end == nil:
+		end = &End{Failure: &event.Failure{Code: event.CodeExited, Message: "the body ended its goroutine"}}
+	}
+	f, cancel := end.Failure, m.state.Cancel
+	switch {
+	case f == nil:
+		return event.ExecutionCompleted{Result: end.Result}
+	case cancel != nil && f.Code == event.CodeCancelled && cancel.Cause == CauseDeadline:
+		return event.ExecutionFailed{Error: &event.Failure{Code: event.CodeDeadline,
+			Message: "the execution's deadline passed", Chain: append([]string{f.Code}, f.Chain...)}}
+	case cancel != nil && f.Code == event.CodeCancelled:
+		return event.ExecutionCancelled{Error: f}
+	}
+	return event.ExecutionFailed{Error: f}
+}
+
+// issue gives commands their sequences, and timers their deadlines.
+func (m *Machine) issue(commands []command) {
+	if len(commands) == 0 {
+		return
+	}
+	at := max(m.cfg.Stamp(), m.state.Updated)
+	for _, c := range commands {
+		m.sequence(c, at)
+	}
+	clear(m.asked)
+	m.asked = m.asked[:0]
+}
+
+func (m *Machine) sequence(c command, at event.Time) {
+	p := c.p
+	if c.op != nil && c.op.after != nil {
+		due := c.op.after(at)
+		switch q := p.(type) {
+		case event.TimerScheduled:
+			q.Deadline, p = due, q
+		case event.MessageAwaited:
+			q.Deadline, p = due, q
+		}
+		if c.op.Ending == Open {
+			m.setDue(c.op, due)
+		}
+	}
+	seq := m.add(p, at)
+	if c.op != nil && c.op.Kind == fold.Effect {
+		c.op.Intent = seq
+	}
+}
