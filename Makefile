@@ -1,0 +1,77 @@
+# Loom's own tasks. "make" or "make help" lists them; each is safe to run at any
+# time and leaves nothing behind but what its line says.
+
+SHELL := /bin/bash
+
+# Every directory with a go.mod, the root first.
+MODULES := . $(patsubst %/go.mod,%,$(wildcard */go.mod */*/go.mod))
+
+# Seconds of simulation in each package that simulates, for "make test". There
+# are two such packages, one over memory and one over SQLite: 3 minutes in all.
+SIM_SECONDS ?= 90
+# What "make sim" replays, and how long "make sim-long" searches.
+SEED ?= 1
+LONG_SECONDS ?= 1800
+# Time for each fuzz target.
+FUZZ_TIME ?= 20s
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# What the race detector looks at: everything with concurrency of its own.
+RACE := ./event/... ./fold/... ./store/... ./internal/kernel/... ./internal/rt/... .
+SIMULATING := ./internal/sim/... $(if $(wildcard sqlite/go.mod),./sqlite/...)
+
+TALLY := go run ./internal/tally
+
+.PHONY: help
+help: ## list these tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: test
+test: ## all tests of all modules, about 3 minutes of simulation, and the counts
+	@LOOM_SIM_SECONDS=$(SIM_SECONDS) $(TALLY) test $(if $(V),-v) -flags "-count=1 -timeout=20m" $(MODULES)
+
+.PHONY: race
+race: ## the race detector on everything that has concurrency of its own
+	@CGO_ENABLED=1 LOOM_SIM_SECONDS=5 go test -race -count=1 -timeout=20m $(RACE) $(SIMULATING)
+
+.PHONY: lint
+lint: ## gofmt, go vet and staticcheck, in every module
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	@set -e; for m in $(MODULES); do echo "# go vet and staticcheck in module $$m"; \
+		(cd $$m && go vet ./... && go run $(STATICCHECK) ./...); done
+
+.PHONY: floors
+floors: ## the rules of the house: imports, sizes, banned calls, comments
+	@go test -count=1 ./internal/floors ./internal/promise ./internal/tally
+
+.PHONY: verify
+verify: lint floors ## lint, the rules of the house, and that docs and go.mod files are up to date
+	@$(TALLY) promises
+	@set -e; for m in $(MODULES); do (cd $$m && GOWORK=off go mod tidy -diff); done
+
+.PHONY: promises
+promises: ## write the "shown by" columns of docs/spec from the tests
+	@$(TALLY) promises -write
+
+.PHONY: sim
+sim: ## replay one seed of the simulation: make sim SEED=1
+	@LOOM_SIM_SEED=$(SEED) go test -count=1 -v -run Sim $(SIMULATING)
+
+.PHONY: sim-long
+sim-long: ## search for failing seeds: make sim-long LONG_SECONDS=1800
+	@LOOM_SIM_SECONDS=$(LONG_SECONDS) go test -count=1 -v -timeout=0 -run Sim $(SIMULATING)
+
+.PHONY: fuzz
+fuzz: ## every fuzz target of every module for FUZZ_TIME
+	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; for p in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
+			echo "# $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) $$p; done; done; done
+
+.PHONY: bench
+bench: ## the workloads of the speed goals, each beside the raw store of the same run
+	@cd bench && go run .
+
+.PHONY: demo
+demo: ## audit a directory tree, killed and resumed on the way
+	@go run ./cmd/loom demo
