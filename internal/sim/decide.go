@@ -1,0 +1,89 @@
+package sim
+
+import (
+	"math/bits"
+	"math/rand/v2"
+)
+
+// source answers choices: drawn from a seed, or read from a list.
+type source interface {
+	next(n int) int
+}
+
+// drawn is a source from a seed.
+type drawn struct{ pcg *rand.PCG }
+
+func newDrawn(seed uint64) drawn { return drawn{rand.NewPCG(seed, 0x6c6f6f6d)} }
+
+func (d drawn) next(n int) int {
+	hi, _ := bits.Mul64(d.pcg.Uint64(), uint64(n))
+	return int(hi)
+}
+
+// recorded is a source from a list of earlier choices. Behind its end, and where
+// a choice is too large for the question, the answer is the first option: a list
+// that a shrinker cut is still a run.
+type recorded struct {
+	list []uint32
+	at   int
+}
+
+func (r *recorded) next(n int) int {
+	if r.at >= len(r.list) {
+		return 0
+	}
+	c := int(r.list[r.at])
+	r.at++
+	if c >= n {
+		return 0
+	}
+	return c
+}
+
+// Decide returns a number in [0, n): every choice in the world is one of its
+// answers. site names the question. It is not a scheduling point, and a question
+// with one answer is not asked.
+func (w *World) Decide(site string, n int) int {
+	if n < 1 {
+		panic("sim: " + site + ": a decision needs an option")
+	}
+	if n == 1 {
+		return 0
+	}
+	c := w.source.next(n)
+	w.choices = append(w.choices, uint32(c))
+	w.mixString(site)
+	w.mix(uint64(n)<<32 | uint64(c))
+	return c
+}
+
+// Chance is true in perMille of a thousand cases.
+func (w *World) Chance(site string, perMille int) bool {
+	if perMille <= 0 {
+		return false
+	}
+	return w.Decide(site, 1000) < perMille
+}
+
+// Choices returns the answers so far. The caller owns the slice; given back as
+// [Options.Choices] it repeats the run.
+func (w *World) Choices() []uint32 { return append([]uint32(nil), w.choices...) }
+
+// Digest is a hash of every decision, every step and every note so far: two runs
+// that did the same have the same.
+func (w *World) Digest() uint64 { return w.digest }
+
+func (w *World) mix(x uint64) {
+	w.digest = bits.RotateLeft64(w.digest^x, 27) * 0x9e3779b97f4a7c15
+}
+
+func (w *World) mixString(s string) { w.mix(hashString(s)) }
+
+// hashString is FNV-1a: the same in every process, unlike maphash.
+func hashString(s string) uint64 {
+	h := uint64(0xcbf29ce484222325)
+	for i := 0; i < len(s); i++ {
+		h = (h ^ uint64(s[i])) * 0x100000001b3
+	}
+	return h
+}

@@ -1,0 +1,27 @@
+// Package sim runs Loom in a simulated world: nodes with clocks that drift and
+// jump, crashes, pauses, a store that loses replies, and one order of everything
+// that happens, drawn from a seed.
+//
+// A [World] has fibers, of which exactly one runs at any instant. A fiber is a
+// goroutine that holds the world's token; it gives the token away where it
+// waits and around each store call, and nowhere else. Which fiber is next, which
+// fault is made and what a workload does are all answers of [World.Decide], so
+// that the same seed gives the same run, byte for byte. Virtual time moves only
+// when no fiber can run.
+//
+//	w := sim.New(7, nil)
+//	err := w.Run(func() {
+//		a := w.Node("a")
+//		done := w.Outside().NewLatch()
+//		a.Go("work", func() { a.Sleep(time.Second); done.Open() })
+//		done.Wait(context.Background())
+//	})
+//
+// A [Node] implements rt.Runtime. [Node.Connect] gives it a way to a store that
+// the nodes share: each call is recorded in a [History] and goes through a fault
+// decorator. The oracles in the check files judge a history and the [Ledger] of
+// what workflow code did; they are functions over plain data.
+//
+// What is outside the envelope: goroutines that user code starts itself, real
+// timers, and select.
+package sim

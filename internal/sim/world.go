@@ -1,0 +1,172 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// Options of a world. nil and the zero value are right for most.
+type Options struct {
+	// Choices answers decisions from a list, in place of the seed.
+	Choices []uint32
+	// Policy of the scheduler; the zero value draws one from the seed.
+	Policy Policy
+	// MaxSteps is how many times the token may change hands before the run fails
+	// for want of progress; 0 for 500,000.
+	MaxSteps int64
+	// Replay returns the command that repeats this run, for a failure's text; nil
+	// for none.
+	Replay func(seed uint64) string
+	// Verbose, if set, gets every line of the trace as it happens.
+	Verbose func(line string)
+}
+
+// World is one simulated run. Everything in it is for the fiber that holds the
+// token.
+type World struct {
+	seed   uint64
+	opts   Options
+	source source
+
+	choices []uint32
+	digest  uint64
+	trace   trace
+
+	now     time.Duration // since the world's beginning
+	armed   int64         // timers armed, ever
+	steps   atomic.Int64  // read by the watchdog too
+	fibers  int64         // fibers made, ever
+	nodes   []*Node
+	outside *Node
+	store   *Clock
+
+	sched    schedule
+	runnable []*fiber // in the order in which they became so
+	polled   []*watcher
+	cur      *fiber
+	mainDone bool
+	failure  *Failure
+
+	home chan struct{} // the token comes back to Run
+	back chan struct{} // an unwound fiber gives the token to its unwinder
+}
+
+// New returns a world. The same seed and options give the same run.
+func New(seed uint64, o *Options) *World {
+	w := &World{seed: seed, home: make(chan struct{}, 1), back: make(chan struct{}, 1)}
+	if o != nil {
+		w.opts = *o
+	}
+	if w.opts.MaxSteps == 0 {
+		w.opts.MaxSteps = 500_000
+	}
+	if w.opts.Choices != nil {
+		w.source = &recorded{list: w.opts.Choices}
+	} else {
+		w.source = newDrawn(seed)
+	}
+	w.sched.init(w, w.opts.Policy)
+	w.store = &Clock{w: w, shown: epoch}
+	w.outside = w.Node("outside")
+	return w
+}
+
+// Seed returns the world's seed.
+func (w *World) Seed() uint64 { return w.seed }
+
+// Now is the virtual time since the world's beginning.
+func (w *World) Now() time.Duration { return w.now }
+
+// Steps is how often the token has changed hands.
+func (w *World) Steps() int64 { return w.steps.Load() }
+
+// Outside is where clients, nemeses and the workload's own fibers live: a node
+// with a right clock that never crashes.
+func (w *World) Outside() *Node { return w.outside }
+
+// Run runs main on a fiber of the outside node, and then whatever can still run
+// without time going on. It returns nil, or a [*Failure]: the first of a panic, a
+// call of [World.Fail], no progress, a deadlock, and fibers or timers that
+// outlived main. No goroutine of the world is left when it returns. A world runs
+// once.
+func (w *World) Run(main func()) error {
+	stop := w.watch()
+	defer stop()
+	w.spawn(w.outside, "main", func() { main(); w.mainDone = true })
+	w.hand(w.pick())
+	<-w.home
+	if w.failure == nil {
+		w.leaks()
+	}
+	for _, n := range w.nodes {
+		w.end(n)
+	}
+	if w.failure == nil {
+		return nil
+	}
+	w.failure.Trace = w.trace.lines()
+	return w.failure
+}
+
+// leaks fails a run whose main ended before its fibers did.
+func (w *World) leaks() {
+	var left []string
+	for _, n := range w.nodes {
+		if n.dead {
+			continue
+		}
+		for _, f := range n.fibers {
+			left = append(left, "fiber "+f.String())
+		}
+		for _, c := range n.coroutines {
+			if c.state == suspended {
+				left = append(left, fmt.Sprintf("coroutine %d of %s", c.id, n.name))
+			}
+		}
+		for _, t := range n.timers {
+			left = append(left, "timer of "+n.name+" for "+t.due.String())
+		}
+	}
+	if left != nil {
+		w.Fail("leaked: %s", strings.Join(left, ", "))
+	}
+}
+
+// Fail fails the run: the first failure counts, and the world stops at the next
+// scheduling point.
+func (w *World) Fail(format string, args ...any) {
+	if w.failure != nil {
+		return
+	}
+	w.failure = &Failure{Seed: w.seed, Step: w.steps.Load(), At: w.now, Reason: fmt.Sprintf(format, args...)}
+	if w.opts.Replay != nil {
+		w.failure.Replay = w.opts.Replay(w.seed)
+	}
+	w.Note("FAIL %s", w.failure.Reason)
+}
+
+// Failed reports whether the run has failed.
+func (w *World) Failed() bool { return w.failure != nil }
+
+// Failure says how a run failed.
+type Failure struct {
+	Seed   uint64
+	Step   int64
+	At     time.Duration
+	Reason string
+	Replay string   // command that repeats it
+	Trace  []string // the last steps
+}
+
+func (f *Failure) Error() string {
+	msg := fmt.Sprintf("sim: seed %d, step %d, %v: %s", f.Seed, f.Step, f.At, f.Reason)
+	if f.Replay != "" {
+		msg += "\nreplay: " + f.Replay
+	}
+	if len(f.Trace) > 0 {
+		msg += "\nlast steps:\n  " + strings.Join(f.Trace, "\n  ")
+	}
+	return msg
+}
