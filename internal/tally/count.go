@@ -87,7 +87,7 @@ func (c *counter) output(run *testRun, e line) {
 		}
 	} else if c.verbose {
 		fmt.Fprint(c.out, e.Output)
-	} else {
+	} else if !strings.HasPrefix(e.Output, "=== ") { // the test runner's own progress
 		run.output.WriteString(e.Output)
 	}
 	full, rest, ended := strings.Cut(run.partial+e.Output, "\n")

@@ -55,6 +55,7 @@ func TestFailingAndSkippedTestsShowTheirOutput(t *testing.T) {
 	c, out := feed(false,
 		`{"Action":"output","Package":"p","Test":"TestA","Output":"quiet\n"}`,
 		`{"Action":"pass","Package":"p","Test":"TestA"}`,
+		`{"Action":"output","Package":"p","Test":"TestB","Output":"=== RUN   TestB\n"}`,
 		`{"Action":"output","Package":"p","Test":"TestB","Output":"    b_test.go:1: broken\n"}`,
 		`{"Action":"fail","Package":"p","Test":"TestB"}`,
 		`{"Action":"output","Package":"p","Test":"TestC","Output":"    b_test.go:2: no disk\n"}`,

@@ -22,16 +22,16 @@ func module(t *testing.T, nameText ...string) string {
 }
 
 // runIn runs tally test over dir and returns the verdict and what was printed.
-func runIn(t *testing.T, dir string) (*counter, error, string) {
+func runIn(t *testing.T, dir string) (c *counter, printed string, err error) {
 	t.Helper()
 	var out, errs strings.Builder
-	c := newCounter(&out, false)
-	err := run(c, &errs, dir, nil)
-	return c, err, out.String() + errs.String()
+	c = newCounter(&out, false)
+	err = run(c, &errs, dir, nil)
+	return c, out.String() + errs.String(), err
 }
 
 func TestRunCountsARealModule(t *testing.T) {
-	c, err, out := runIn(t, module(t, "m_test.go", `package m
+	c, out, err := runIn(t, module(t, "m_test.go", `package m
 import "testing"
 func TestGood(t *testing.T) { t.Log("tally: seeds=3") }
 func TestBad(t *testing.T) { t.Error("this is why") }
@@ -44,7 +44,7 @@ func TestLater(t *testing.T) { t.Skip("not today") }
 }
 
 func TestRunCountsABuildFailure(t *testing.T) {
-	c, err, out := runIn(t, module(t, "m_test.go", "package m\nvar x int = missing\n"))
+	c, out, err := runIn(t, module(t, "m_test.go", "package m\nvar x int = missing\n"))
 	want(t, c, 0, 1, 0)
 	if err == nil || !strings.Contains(out, "undefined: missing") {
 		t.Errorf("error %v, printed:\n%s", err, out)
@@ -52,7 +52,7 @@ func TestRunCountsABuildFailure(t *testing.T) {
 }
 
 func TestRunReportsAModuleThatCannotBegin(t *testing.T) {
-	c, err, out := runIn(t, module(t, "m.go", "package m\n", "go.mod", "what\n"))
+	c, out, err := runIn(t, module(t, "m.go", "package m\n", "go.mod", "what\n"))
 	if err == nil && c.failed == 0 {
 		t.Errorf("no failure; printed:\n%s", out)
 	}
