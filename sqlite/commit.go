@@ -11,7 +11,8 @@ import (
 
 // Commit implements store.Log. Results of requests that the writer has not
 // answered when ctx ends are Unknown with ctx's cause; they may still be
-// committed.
+// committed. A call that finds the writer idle carries its requests out itself
+// and looks at ctx again only after the disk has answered.
 func (db *DB) Commit(ctx context.Context, reqs ...store.Request) ([]store.Result, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -27,16 +28,14 @@ func (db *DB) Commit(ctx context.Context, reqs ...store.Request) ([]store.Result
 	if !db.writer.put(j, false) {
 		return nil, db.errClosed("commit")
 	}
-	select {
-	case <-j.done:
+	if j.wait(ctx) {
 		return j.res, nil
-	case <-ctx.Done():
-		res := make([]store.Result, len(reqs))
-		for i := range res {
-			res[i] = store.Result{Outcome: store.Unknown, Err: context.Cause(ctx)}
-		}
-		return res, nil
 	}
+	res := make([]store.Result, len(reqs))
+	for i := range res {
+		res[i] = store.Result{Outcome: store.Unknown, Err: context.Cause(ctx)}
+	}
+	return res, nil
 }
 
 // commit judges one request and writes what the judge returns. After an error

@@ -81,7 +81,7 @@ func OpenDB(ctx context.Context, path string, opts ...Option) (*DB, error) {
 	db.watch = &watch{mono: o.mono}
 	db.readers = newReaders(db)
 	db.hints = &hints{db: db}
-	db.writer = newWriter(db, c)
+	db.writer = newWriter(db, newFlusher(db, c))
 	return db, nil
 }
 
@@ -99,7 +99,7 @@ func (db *DB) load(c *sqlite3.Conn) error {
 		return corrupt("no epoch in loom_meta")
 	}
 	// An ordinary read would not tell that a file is write-protected.
-	if err := persist(db.o.patience, nil, func() error { return run(c, "BEGIN IMMEDIATE") }); err != nil {
+	if err := persist(db.o.patience, func() error { return run(c, "BEGIN IMMEDIATE") }); err != nil {
 		return err
 	}
 	if err := run(c, "ROLLBACK"); err != nil {

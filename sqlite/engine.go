@@ -111,7 +111,7 @@ func prepareWriter(c *sqlite3.Conn, o *options) error {
 			return err
 		}
 	}
-	// From here on the writer waits for its turn itself: see writer.begin.
+	// From here on the writer waits for its turn itself: see flusher.begin.
 	c.SetBusyTimeout(0)
 	return nil
 }
@@ -119,7 +119,7 @@ func prepareWriter(c *sqlite3.Conn, o *options) error {
 // makeWAL switches the file to WAL. The switch needs the file for itself, and
 // the engine does not wait for that, so the wait is here.
 func makeWAL(c *sqlite3.Conn, patience time.Duration) error {
-	return persist(patience, nil, func() error {
+	return persist(patience, func() error {
 		mode, err := text(c, "PRAGMA journal_mode = WAL")
 		if err != nil {
 			return err
@@ -149,7 +149,7 @@ func connectReader(path string) (*sqlite3.Conn, error) {
 // persist calls act until it does not fail for busyness, at most for patience.
 // Waits grow from 50 µs to 5 ms: a writer's turn is mostly shorter than the
 // engine's own shortest wait.
-func persist(patience time.Duration, stop <-chan struct{}, act func() error) error {
+func persist(patience time.Duration, act func() error) error {
 	var waited time.Duration
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		err := act()
@@ -159,13 +159,7 @@ func persist(patience time.Duration, stop <-chan struct{}, act func() error) err
 		if code, _ := classify(err); code != ErrBusy {
 			return err
 		}
-		t := time.NewTimer(pause)
-		select {
-		case <-t.C:
-		case <-stop:
-			t.Stop()
-			return err
-		}
+		<-time.After(pause)
 		waited += pause
 	}
 }

@@ -125,3 +125,9 @@ func query(t testing.TB, db *DB, sql string) int64 {
 	}
 	return n
 }
+
+// nowForBench returns a function that tells how long ago this was.
+func nowForBench() func() time.Duration {
+	began := time.Now()
+	return func() time.Duration { return time.Since(began) }
+}

@@ -17,7 +17,7 @@ func migrate(c *sqlite3.Conn, o *options) (have int, err error) {
 	if have, err = schemaOf(c); err != nil || have >= o.schema {
 		return have, err
 	}
-	if err = persist(o.patience, nil, func() error { return run(c, "BEGIN IMMEDIATE") }); err != nil {
+	if err = persist(o.patience, func() error { return run(c, "BEGIN IMMEDIATE") }); err != nil {
 		return 0, err
 	}
 	defer func() {

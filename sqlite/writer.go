@@ -2,12 +2,13 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/loomwork/loom/store"
-	sqlite3 "zombiezen.com/go/sqlite"
 )
 
 // Bounds of one flush: so much may be lost to a neighbour's failure and run
@@ -17,19 +18,24 @@ const (
 	flushBytes    = 16 << 20
 )
 
-// The writer writes the log back when nothing has come for idleAfter and at
-// least idleBytes were committed since it did so last.
+// The log is written back when nothing has come for idleAfter and at least
+// idleBytes were committed since that was done last.
 const (
 	idleAfter = 200 * time.Millisecond
 	idleBytes = 4 << 20
 )
 
-// writer owns the one connection that writes. Its goroutine takes what waits,
-// lease renewals first and by themselves, and makes one transaction of it.
+// writer makes transactions of what callers put into its queue: all that waits
+// becomes one, lease renewals first and by themselves.
+//
+// Whoever holds drive does so. As long as there is a queue that is the writer's
+// goroutine; a caller who finds nobody driving drives for its own job, because to
+// wake a goroutine and be woken by it costs more than the statements of a commit.
 type writer struct {
-	db   *DB
-	conn *sqlite3.Conn // the goroutine's; nil after a failure that made it doubtful
-	tx   *tx
+	db *DB
+
+	drive sync.Mutex // lock order: drive before mu
+	flusher
 
 	mu struct {
 		sync.Mutex
@@ -37,10 +43,8 @@ type writer struct {
 		waiting []*job
 		closed  bool
 	}
-	wake chan struct{} // capacity 1: something was put in, or closed was set
+	wake chan struct{} // capacity 1: the goroutine has something to look at
 	done chan struct{} // closed when the goroutine has ended
-
-	unsaved int // bytes committed since the last checkpoint, about; the goroutine's
 }
 
 // job is one caller's work. Exactly one of reqs and do is set.
@@ -57,14 +61,14 @@ type job struct {
 	done  chan struct{} // closed when res or err is the answer
 }
 
-func newWriter(db *DB, c *sqlite3.Conn) *writer {
-	w := &writer{db: db, conn: c, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	w.tx = &tx{db: db, conn: c}
+func newWriter(db *DB, f flusher) *writer {
+	w := &writer{db: db, flusher: f, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	go w.loop()
 	return w
 }
 
-// put queues j. It reports false, and does not, after close.
+// put queues j, and perhaps carries it out. It reports false, and does nothing,
+// after close.
 func (w *writer) put(j *job, urgent bool) bool {
 	j.done = make(chan struct{})
 	w.mu.Lock()
@@ -78,7 +82,24 @@ func (w *writer) put(j *job, urgent bool) bool {
 		w.mu.waiting = append(w.mu.waiting, j)
 	}
 	w.mu.Unlock()
-	w.signal()
+	if !w.drive.TryLock() {
+		w.signal()
+		return true
+	}
+	// Let callers that are ready to run put theirs in as well. It costs nothing
+	// when there are none; a linger would.
+	runtime.Gosched()
+	more := true
+	if jobs := w.take(); !w.flush(jobs, false) {
+		w.back(jobs)
+	} else {
+		more = w.queued()
+	}
+	more = more || w.unsaved >= idleBytes
+	w.drive.Unlock()
+	if more {
+		w.signal()
+	}
 	return true
 }
 
@@ -99,11 +120,25 @@ func (w *writer) do(ctx context.Context, op string, urgent bool, f func(*tx) err
 	if !w.put(j, urgent) {
 		return w.db.errClosed(op)
 	}
+	if !j.wait(ctx) {
+		return context.Cause(ctx)
+	}
+	return w.db.wrap(op, j.err)
+}
+
+// wait reports whether j was answered before ctx ended. An answer that is there
+// counts, however late it is looked at.
+func (j *job) wait(ctx context.Context) bool {
 	select {
 	case <-j.done:
-		return w.db.wrap(op, j.err)
+		return true
+	default:
+	}
+	select {
+	case <-j.done:
+		return true
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return false
 	}
 }
 
@@ -112,41 +147,40 @@ func (w *writer) loop() {
 	idle := time.NewTimer(idleAfter)
 	defer idle.Stop()
 	for {
-		jobs, last := w.take()
-		if len(jobs) > 0 {
-			w.flush(jobs)
-			continue
+		select {
+		case <-w.wake:
+			runtime.Gosched() // as in put
+		case <-idle.C:
 		}
-		if last {
-			return
+		w.drive.Lock()
+		for {
+			jobs := w.take()
+			if len(jobs) == 0 {
+				break
+			}
+			w.flush(jobs, true)
 		}
 		if w.unsaved >= idleBytes {
-			idle.Reset(idleAfter)
-			select {
-			case <-w.wake:
-				w.yield()
-			case <-idle.C:
+			if quiet := idleAfter - time.Since(w.flushed); quiet > 0 {
+				idle.Reset(quiet)
+			} else {
 				_ = w.checkpoint("PASSIVE") // a failure is left for the next one
 			}
-			continue
 		}
-		<-w.wake
-		w.yield()
+		w.drive.Unlock()
+		if w.ended() {
+			return
+		}
 	}
 }
 
-// yield lets writers that are ready to run put their requests in. It costs
-// nothing when there are none; a linger would.
-func (w *writer) yield() { runtime.Gosched() }
-
-// take removes from the queue what the next flush is made of. last says that the
-// queue is empty and stays so.
-func (w *writer) take() (jobs []*job, last bool) {
+// take removes from the queue what the next flush is made of.
+func (w *writer) take() (jobs []*job) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.mu.urgent) > 0 {
 		jobs, w.mu.urgent = w.mu.urgent, nil
-		return jobs, false
+		return jobs
 	}
 	n, requests, bytes := 0, 0, 0
 	for n < len(w.mu.waiting) && requests < flushRequests && bytes < flushBytes {
@@ -155,153 +189,30 @@ func (w *writer) take() (jobs []*job, last bool) {
 		n++
 	}
 	jobs = w.mu.waiting[:n:n]
-	w.mu.waiting = w.mu.waiting[n:]
-	if len(w.mu.waiting) == 0 {
+	if w.mu.waiting = w.mu.waiting[n:]; len(w.mu.waiting) == 0 {
 		w.mu.waiting = nil
 	}
-	return jobs, n == 0 && w.mu.closed
+	return jobs
 }
 
-// flush answers all jobs.
-func (w *writer) flush(jobs []*job) {
-	if err := w.db.file.check(); err != nil {
-		fail(jobs, err, true)
-		return
-	}
-	definite, err := w.together(jobs)
-	switch {
-	case err == nil:
-		answer(jobs)
-	case !definite, hopeless(err), len(jobs) == 1 && len(jobs[0].reqs) <= 1:
-		fail(jobs, w.db.wrap("commit", err), definite)
-	default:
-		w.apart(jobs)
-	}
+// back puts jobs in again, before all others.
+func (w *writer) back(jobs []*job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.waiting = slices.Concat(jobs, w.mu.waiting)
 }
 
-// hopeless reports whether trying requests one by one makes no sense, because
-// the failure was nobody's own.
-func hopeless(err error) bool {
-	switch code, _ := classify(err); code {
-	case ErrBusy, store.ErrReadOnly, store.ErrVanished, ErrNotADatabase, ErrIO:
-		return true
-	}
-	return false
+func (w *writer) queued() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.mu.urgent)+len(w.mu.waiting) > 0
 }
 
-// together runs all jobs in one transaction. On an error nothing of them was
-// written, if definite.
-func (w *writer) together(jobs []*job) (definite bool, err error) {
-	return w.transaction(func() error {
-		for _, j := range jobs {
-			if j.do != nil {
-				if err := j.do(w.tx); err != nil {
-					return err
-				}
-				continue
-			}
-			for i := range j.reqs {
-				var err error
-				if j.res[i], err = w.tx.commit(&j.reqs[i]); err != nil {
-					return err
-				}
-			}
-			w.unsaved += j.bytes + 4*pageSize
-		}
-		return nil
-	})
-}
-
-// apart runs each request in a transaction of its own, so that what is wrong with
-// one is its own.
-func (w *writer) apart(jobs []*job) {
-	for _, j := range jobs {
-		if j.do != nil {
-			_, err := w.transaction(func() error { return j.do(w.tx) })
-			j.err = err
-			close(j.done)
-			continue
-		}
-		for i := range j.reqs {
-			definite, err := w.transaction(func() (err error) {
-				j.res[i], err = w.tx.commit(&j.reqs[i])
-				return err
-			})
-			if err != nil {
-				j.res[i] = failure(w.db.wrap("commit", err), definite)
-			}
-		}
-		close(j.done)
-	}
-}
-
-// transaction runs act between BEGIN IMMEDIATE and COMMIT. An error before the
-// COMMIT is definite: nothing was written.
-func (w *writer) transaction(act func() error) (definite bool, err error) {
-	if w.conn == nil {
-		if w.conn, err = connectWriter(w.db.file.path, &w.db.o); err != nil {
-			w.conn = nil
-			return true, err
-		}
-		w.tx.conn = w.conn
-	}
-	err = persist(w.db.o.patience, nil, func() error { return step(w.conn, "BEGIN IMMEDIATE") })
-	if err != nil {
-		return true, err
-	}
-	w.tx.begin()
-	if err = act(); err == nil {
-		if err = step(w.conn, "COMMIT"); err == nil {
-			return true, nil
-		}
-		_, definite = classify(err)
-	} else {
-		definite = true
-	}
-	// Some errors have ended the transaction already.
-	if !w.conn.AutocommitEnabled() && step(w.conn, "ROLLBACK") != nil || !definite {
-		// What this connection believes of the file may be wrong now. The next
-		// transaction begins with a new one.
-		_ = w.conn.Close() // there is nothing to tell beside err
-		w.conn = nil
-	}
-	return definite, err
-}
-
-func answer(jobs []*job) {
-	for _, j := range jobs {
-		close(j.done)
-	}
-}
-
-func failure(err error, definite bool) store.Result {
-	if definite {
-		return store.Result{Outcome: store.Failed, Err: err}
-	}
-	return store.Result{Outcome: store.Unknown, Err: err}
-}
-
-func fail(jobs []*job, err error, definite bool) {
-	for _, j := range jobs {
-		j.err = err
-		for i := range j.res {
-			j.res[i] = failure(err, definite)
-		}
-		close(j.done)
-	}
-}
-
-// checkpoint copies the log back into the file. Nothing is lost by a failure
-// while the log is there.
-func (w *writer) checkpoint(mode string) error {
-	if err := w.db.file.check(); err != nil {
-		return err
-	}
-	w.unsaved = 0
-	if w.conn == nil {
-		return nil
-	}
-	return run(w.conn, "PRAGMA wal_checkpoint("+mode+")")
+// ended reports whether the queue is empty and stays so.
+func (w *writer) ended() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.mu.closed && len(w.mu.urgent)+len(w.mu.waiting) == 0
 }
 
 // close answers what waits, checkpoints and closes the connection.
@@ -311,6 +222,8 @@ func (w *writer) close() error {
 	w.mu.Unlock()
 	w.signal()
 	<-w.done
+	w.drive.Lock()
+	defer w.drive.Unlock()
 	// Other processes may be at it, then one of them does it later; all that it
 	// would save is there in the log.
 	_ = w.checkpoint("TRUNCATE")
@@ -319,3 +232,6 @@ func (w *writer) close() error {
 	}
 	return w.conn.Close()
 }
+
+// errBusyNow is what a flush that may not wait is answered.
+var errBusyNow = errors.New("another process is writing")

@@ -1,0 +1,187 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/loomwork/loom/store"
+	sqlite3 "zombiezen.com/go/sqlite"
+)
+
+// flusher is the one connection of this handle that writes, and the transactions
+// on it. Whoever holds writer.drive owns it.
+type flusher struct {
+	db   *DB
+	conn *sqlite3.Conn // nil after a failure that made it doubtful
+	tx   *tx
+
+	unsaved int       // bytes committed since the last checkpoint, about
+	flushed time.Time // end of the last flush
+}
+
+func newFlusher(db *DB, c *sqlite3.Conn) flusher {
+	return flusher{db: db, conn: c, tx: &tx{db: db, conn: c}}
+}
+
+// flush answers all jobs. It reports false, and has not touched them, if it had to
+// wait for another process and patient is false.
+func (f *flusher) flush(jobs []*job, patient bool) bool {
+	if len(jobs) == 0 {
+		return true
+	}
+	if err := f.db.file.check(); err != nil {
+		fail(jobs, err, true)
+		return true
+	}
+	definite, err := f.together(jobs, patient)
+	switch {
+	case err == errBusyNow:
+		return false
+	case err == nil:
+		answer(jobs)
+	case !definite, hopeless(err), len(jobs) == 1 && len(jobs[0].reqs) <= 1:
+		fail(jobs, f.db.wrap("commit", err), definite)
+	default:
+		f.apart(jobs)
+	}
+	f.flushed = time.Now()
+	return true
+}
+
+// hopeless reports whether trying requests one by one makes no sense, because
+// the failure was nobody's own.
+func hopeless(err error) bool {
+	switch code, _ := classify(err); code {
+	case ErrBusy, store.ErrReadOnly, store.ErrVanished, ErrNotADatabase, ErrIO:
+		return true
+	}
+	return false
+}
+
+// together runs all jobs in one transaction. On an error nothing of them was
+// written, if definite.
+func (f *flusher) together(jobs []*job, patient bool) (definite bool, err error) {
+	return f.transaction(patient, func() error {
+		for _, j := range jobs {
+			if j.do != nil {
+				if err := j.do(f.tx); err != nil {
+					return err
+				}
+				continue
+			}
+			for i := range j.reqs {
+				var err error
+				if j.res[i], err = f.tx.commit(&j.reqs[i]); err != nil {
+					return err
+				}
+			}
+			f.unsaved += j.bytes + 3*pageSize
+		}
+		return nil
+	})
+}
+
+// apart runs each request in a transaction of its own, so that what is wrong with
+// one is its own.
+func (f *flusher) apart(jobs []*job) {
+	for _, j := range jobs {
+		if j.do != nil {
+			_, j.err = f.transaction(true, func() error { return j.do(f.tx) })
+			close(j.done)
+			continue
+		}
+		for i := range j.reqs {
+			definite, err := f.transaction(true, func() (err error) {
+				j.res[i], err = f.tx.commit(&j.reqs[i])
+				return err
+			})
+			if err != nil {
+				j.res[i] = failure(f.db.wrap("commit", err), definite)
+			}
+		}
+		close(j.done)
+	}
+}
+
+// transaction runs act between BEGIN IMMEDIATE and COMMIT. An error before the
+// COMMIT is definite: nothing was written. An impatient one that had to wait for
+// another process returns errBusyNow.
+func (f *flusher) transaction(patient bool, act func() error) (definite bool, err error) {
+	if err := f.begin(patient); err != nil {
+		return true, err
+	}
+	f.tx.begin()
+	if err = act(); err == nil {
+		if err = step(f.conn, "COMMIT"); err == nil {
+			return true, nil
+		}
+		_, definite = classify(err)
+	} else {
+		definite = true
+	}
+	// Some errors have ended the transaction already.
+	if !f.conn.AutocommitEnabled() && step(f.conn, "ROLLBACK") != nil || !definite {
+		// What this connection believes of the file may be wrong now. The next
+		// transaction begins with a new one.
+		_ = f.conn.Close() // there is nothing to tell beside err
+		f.conn = nil
+	}
+	return definite, err
+}
+
+func (f *flusher) begin(patient bool) (err error) {
+	if f.conn == nil {
+		if f.conn, err = connectWriter(f.db.file.path, &f.db.o); err != nil {
+			f.conn = nil
+			return err
+		}
+		f.tx.conn = f.conn
+	}
+	// IMMEDIATE: a transaction that reads first and writes then fails as soon as
+	// somebody else has written in between, without any wait.
+	if err = step(f.conn, "BEGIN IMMEDIATE"); err == nil {
+		return nil
+	}
+	if code, _ := classify(err); code != ErrBusy {
+		return err
+	}
+	if !patient {
+		return errBusyNow
+	}
+	return persist(f.db.o.patience, func() error { return step(f.conn, "BEGIN IMMEDIATE") })
+}
+
+// checkpoint copies the log back into the file. Nothing is lost by a failure
+// while the log is there.
+func (f *flusher) checkpoint(mode string) error {
+	if err := f.db.file.check(); err != nil {
+		return err
+	}
+	f.unsaved = 0
+	if f.conn == nil {
+		return nil
+	}
+	return run(f.conn, "PRAGMA wal_checkpoint("+mode+")")
+}
+
+func answer(jobs []*job) {
+	for _, j := range jobs {
+		close(j.done)
+	}
+}
+
+func failure(err error, definite bool) store.Result {
+	if definite {
+		return store.Result{Outcome: store.Failed, Err: err}
+	}
+	return store.Result{Outcome: store.Unknown, Err: err}
+}
+
+func fail(jobs []*job, err error, definite bool) {
+	for _, j := range jobs {
+		j.err = err
+		for i := range j.res {
+			j.res[i] = failure(err, definite)
+		}
+		close(j.done)
+	}
+}
