@@ -23,8 +23,9 @@ type Index interface {
 	//   - owned by a node whose lease is over, and not before 2^strikes seconds
 	//     (0 for no strikes) after the row's last change.
 	//
-	// next is the earliest wake-up among the unowned of these flows that are not
-	// due yet, event.Never if there is none; now is the store's clock.
+	// next is the earliest wake-up among the unowned of these flows with fewer than
+	// MaxStrikes strikes that are not due yet, event.Never if there is none; now is
+	// the store's clock.
 	Runnable(ctx context.Context, d Demand) (heads []Head, next, now event.Time, err error)
 
 	// Owned returns the running executions of a node; with mailOnly those that

@@ -50,12 +50,13 @@ type Log interface {
 	// else changes it.
 	//
 	// Release: with Release the owner MUST become nobody and the wake-up WakeAt;
-	// if Seen < the mail counter, the wake-up MUST be now. A terminal State MUST
-	// make the owner nobody and the wake-up never.
+	// if Seen < the mail counter, the wake-up MUST be now at the latest. A terminal
+	// State MUST make the owner nobody and the wake-up never.
 	//
 	// Mail: each posted message MUST take the next number of the receiver's mail
 	// counter in the same transaction; if the receiver is unowned and running, its
-	// wake-up MUST become now. Consumed numbers MUST be gone from the inbox.
+	// wake-up MUST become now at the latest. Consumed numbers MUST be gone from the
+	// inbox.
 	//
 	// Strikes: a committed claim under Lapsed MUST add one to the row's strikes; a
 	// commit with events that claims nothing MUST set them to 0.
