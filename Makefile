@@ -56,11 +56,11 @@ promises: ## write the "shown by" columns of docs/spec from the tests
 
 .PHONY: sim
 sim: ## replay one seed of the simulation: make sim SEED=1
-	@LOOM_SIM_SEED=$(SEED) go test -count=1 -v -run Sim $(SIMULATING)
+	@LOOM_SIM_SEED=$(SEED) $(TALLY) test -v -packages "$(SIMULATING)" -flags "-count=1 -run Sim"
 
 .PHONY: sim-long
 sim-long: ## search for failing seeds: make sim-long LONG_SECONDS=1800
-	@LOOM_SIM_SECONDS=$(LONG_SECONDS) go test -count=1 -v -timeout=0 -run Sim $(SIMULATING)
+	@LOOM_SIM_SECONDS=$(LONG_SECONDS) $(TALLY) test -packages "$(SIMULATING)" -flags "-count=1 -timeout=0 -run Sim"
 
 .PHONY: fuzz
 fuzz: ## every fuzz target of every module for FUZZ_TIME

@@ -26,7 +26,7 @@ func runIn(t *testing.T, dir string) (c *counter, printed string, err error) {
 	t.Helper()
 	var out, errs strings.Builder
 	c = newCounter(&out, false)
-	err = run(c, &errs, dir, nil)
+	err = run(c, &errs, dir, []string{"./..."})
 	return c, out.String() + errs.String(), err
 }
 
@@ -55,6 +55,16 @@ func TestRunReportsAModuleThatCannotBegin(t *testing.T) {
 	c, out, err := runIn(t, module(t, "m.go", "package m\n", "go.mod", "what\n"))
 	if err == nil && c.failed == 0 {
 		t.Errorf("no failure; printed:\n%s", out)
+	}
+}
+
+func TestNoTestIsAFailure(t *testing.T) {
+	var out strings.Builder
+	if test(&out, &out, []string{module(t, "m.go", "package m\n")}, []string{"./..."}, false) {
+		t.Errorf("a run without a test passes:\n%s", out.String())
+	}
+	if !strings.HasSuffix(out.String(), "\n0 passed, 1 failed, 0 skipped\n") {
+		t.Errorf("the last line is another:\n%s", out.String())
 	}
 }
 

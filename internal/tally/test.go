@@ -16,7 +16,7 @@ import (
 
 // test runs the tests of the modules and prints the counts. It reports whether
 // all is well.
-func test(out, errs io.Writer, modules, flags []string, verbose bool) bool {
+func test(out, errs io.Writer, modules, args []string, verbose bool) bool {
 	began := time.Now()
 	c := newCounter(out, verbose)
 	for _, dir := range modules {
@@ -24,7 +24,7 @@ func test(out, errs io.Writer, modules, flags []string, verbose bool) bool {
 			fmt.Fprintf(out, "# module %s\n", dir)
 		}
 		before := c.failed
-		if err := run(c, errs, dir, flags); err != nil && c.failed == before {
+		if err := run(c, errs, dir, args); err != nil && c.failed == before {
 			c.fail(dir, fmt.Sprintf("go test in module %s: %v", dir, err))
 		}
 	}
@@ -36,9 +36,9 @@ func test(out, errs io.Writer, modules, flags []string, verbose bool) bool {
 	return ok && c.failed == 0
 }
 
-// run runs go test in one module and feeds its events to c.
-func run(c *counter, errs io.Writer, dir string, flags []string) error {
-	cmd := exec.Command("go", append(append([]string{"test", "-json"}, flags...), "./...")...)
+// run runs go test with args in one module and feeds its events to c.
+func run(c *counter, errs io.Writer, dir string, args []string) error {
+	cmd := exec.Command("go", append([]string{"test", "-json"}, args...)...)
 	cmd.Dir, cmd.Stderr = dir, errs
 	events, err := cmd.StdoutPipe()
 	if err != nil {
