@@ -24,14 +24,14 @@ type Journal struct {
 	sent   int            // events of queue in flight
 
 	seen    int64 // last message that was looked at
-	told    int64 // the same, as of the last settled commit
 	consume []consumed
 }
 
 // consumed is a message that leaves the inbox with the event that records it.
 type consumed struct {
-	n   int64
-	seq event.Seq // event.None for a repeat that is only dropped
+	n    int64
+	seq  event.Seq // event.None for a repeat that is only dropped
+	sent bool      // in the request in flight
 }
 
 // NewJournal returns the journal of an execution that node has claimed at tip.
@@ -62,7 +62,7 @@ func (j *Journal) Seen() int64 { return j.seen }
 // Consume takes message n out of the inbox together with the event seq, or, with
 // event.None, as soon as anything is committed.
 func (j *Journal) Consume(n int64, seq event.Seq) {
-	j.consume = append(j.consume, consumed{n, seq})
+	j.consume = append(j.consume, consumed{n: n, seq: seq})
 }
 
 // Tip returns the tip as last acknowledged.
@@ -103,8 +103,9 @@ func (j *Journal) Next(nonce store.Nonce, release *store.Release, state store.St
 		}
 	}
 	head := j.tip.Head + event.Seq(n)
-	for _, c := range j.consume {
-		if c.seq <= head {
+	for i := range j.consume {
+		c := &j.consume[i]
+		if c.sent = c.seq <= head; c.sent {
 			req.Consume = append(req.Consume, c.n)
 		}
 	}
@@ -175,15 +176,14 @@ func (j *Journal) done(req *store.Request, tip store.Tip) {
 	if len(j.queue) == 0 {
 		j.queue = nil // the store may still read what it was handed
 	}
-	head := req.Expect.Head + event.Seq(len(req.Events))
 	keep := j.consume[:0]
 	for _, c := range j.consume {
-		if c.seq > head {
+		if !c.sent {
 			keep = append(keep, c)
 		}
 	}
 	j.consume = keep
-	j.tip, j.told, j.born = tip, req.Seen, true
+	j.tip, j.born = tip, true
 	j.flight, j.sent, j.index = nil, 0, nil
 }
 
@@ -205,9 +205,10 @@ func (j *Journal) refused(req *store.Request, res store.Result) Fate {
 		return NoLease
 	case res.Refusal == store.RefusedInvalid:
 		return Broken
-	case start:
-		return Conflict
 	}
 	j.flight, j.sent = nil, 0
+	if start {
+		return Conflict
+	}
 	return Superseded
 }

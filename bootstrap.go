@@ -1,0 +1,121 @@
+package loom
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/store"
+)
+
+// bootstrap makes sequence 0 durable before anything runs. mine is false if it is
+// ours and somebody else drives it already. A refusal is confirmed before it is
+// believed: it may describe another write than this one.
+func (r *Runtime) bootstrap(ctx context.Context, j *kernel.Journal, env event.Envelope, release *store.Release) (mine bool, err error) {
+	var first store.Result
+	for try := 1; ; try++ {
+		req, _ := j.Next(r.nonce(), release, store.StateKeep)
+		req.Alone = try > 1
+		res, err := r.sendStart(ctx, req)
+		if err != nil {
+			r.storageError(env.Execution, err)
+			return false, err
+		}
+		switch j.Settle(res) {
+		case kernel.Durable:
+			return true, nil
+		case kernel.Superseded:
+			return false, nil // ours, known by its birth; somebody claimed it since
+		case kernel.Conflict:
+		default:
+			return false, &StorageWriteError{ID: env.Execution, Err: refusalError(res), Definite: true}
+		}
+		if err := r.confirm(ctx, env, res); err != nil {
+			return false, err
+		}
+		if try == 2 {
+			return false, &StorageWriteError{ID: env.Execution, Err: startRefused(env.Execution, first, res), Definite: true}
+		}
+		first = res
+	}
+}
+
+// sendStart sends a start until its outcome is known. A definite failure is tried
+// three times; an unknown one is resolved by sending it again.
+func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Result, error) {
+	wait, definite := 2*time.Millisecond, 0
+	for {
+		res, err := r.commitOne(ctx, req)
+		if err == nil && (res.Outcome == store.Committed || res.Outcome == store.Refused && res.Refusal != store.RefusedLease) {
+			return res, nil
+		}
+		if err == nil {
+			err = res.Err
+		}
+		if res.Refusal == store.RefusedLease {
+			err = errors.Join(errNoLease, r.node.renew(ctx))
+		}
+		if res.Outcome != store.Unknown {
+			definite++
+		} else {
+			definite = 0
+		}
+		_, held := r.node.holds()
+		if definite == 3 || ctx.Err() != nil || res.Outcome == store.Unknown && !held && !r.tune.ClientOnly {
+			return res, &StorageWriteError{ID: req.Execution, Err: errors.Join(err, context.Cause(ctx)), Definite: definite > 0}
+		}
+		if r.waitFor(ctx, r.world.NewSignal(), wait) == nil {
+			wait = min(2*wait, 250*time.Millisecond)
+		}
+	}
+}
+
+// confirm reads sequence 0 back through the same store. It returns nil if nothing is
+// there, so that the refusal was somebody else's.
+func (r *Runtime) confirm(ctx context.Context, env event.Envelope, res store.Result) error {
+	if res.State == store.StateDeleting || res.State == store.StateMoving || res.State == store.StateForming {
+		return fmt.Errorf("loom: start of %s: %w", env.Execution, ErrDeleting)
+	}
+	for e, err := range r.st.Log.Read(ctx, env.Execution, store.Range{Limit: 1, Strong: true}) {
+		if err == nil && e.Sequence == 0 {
+			return r.exists(ctx, env, e)
+		}
+		if err == nil {
+			err = fmt.Errorf("reading back sequence 0 gave %s", e.ID())
+		}
+		err = &StorageWriteError{ID: env.Execution, Err: err, Definite: true}
+		r.storageError(env.Execution, err)
+		return err
+	}
+	return nil
+}
+
+// exists describes what a start met.
+func (r *Runtime) exists(ctx context.Context, env, there event.Envelope) error {
+	out := &ExecutionAlreadyExistsError{ID: env.Execution, Status: fold.Running}
+	mine, _ := env.Decode()
+	other, err := there.Decode()
+	a, okA := mine.(event.ExecutionStarted)
+	b, okB := other.(event.ExecutionStarted)
+	if err == nil && okA && okB {
+		out.Flow = b.Flow
+		out.SameRequest = a.Flow == b.Flow && bytes.Equal(a.Input, b.Input)
+	}
+	if h, ok, err := r.st.Index.Get(ctx, env.Execution); err == nil && ok {
+		out.Status = statusOf(h.State)
+	}
+	return out
+}
+
+// startRefused is why a start was refused twice although nothing is there.
+func startRefused(id event.ExecutionID, first, second store.Result) error {
+	if first.Refusal == store.RefusedFence && second.Refusal == store.RefusedFence {
+		return &StartFencedOutError{ID: id}
+	}
+	return refusalError(second)
+}

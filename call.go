@@ -1,0 +1,198 @@
+package loom
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/kernel"
+)
+
+var cancelledFailure = &event.Failure{Code: event.CodeCancelled, Message: "cancelled before it was called"}
+
+// beginCalls calls the effects whose intents are durable. It reports whether a
+// turn was made.
+func (x *run) beginCalls() (moved bool) {
+	if len(x.calls) == 0 {
+		return false
+	}
+	waiting := x.calls
+	x.calls = nil
+	for i, op := range waiting {
+		switch {
+		case op.Ending != kernel.Open || op.Calling:
+		case op.Cancelled:
+			x.m.FailEffect(op, op.Attempts, cancelledFailure)
+			x.calls = append(x.calls, waiting[i+1:]...)
+			x.gather(false)
+			return true
+		case x.stopping():
+			x.calls = append(x.calls, op) // stays open; whoever comes next calls it
+		case op.Intent > x.j.Durable(), op.Effect.ReadOnly && x.full():
+			x.calls = append(x.calls, op)
+		case !op.Effect.ReadOnly && !x.stillMine():
+			x.calls = append(x.calls, op)
+		default:
+			x.call(op)
+		}
+	}
+	return false
+}
+
+// call calls one effect on a fiber of its own.
+func (x *run) call(op *kernel.Op) {
+	s := op.Effect.Do.(*step)
+	op.Calling = true
+	x.calling++
+	if op.Effect.ReadOnly {
+		x.readers++
+	}
+	attempt := op.Attempts + 1
+	ctx, cancel := x.rt.world.WithCancel(x.ctx)
+	if x.contexts == nil {
+		x.contexts = map[*kernel.Op]context.CancelCauseFunc{}
+	}
+	x.contexts[op] = cancel
+	ectx := &effectContext{Context: ctx, run: x, op: op, attempt: attempt}
+	x.rt.world.Go("effect", func() {
+		l := letter{op: op, attempt: attempt}
+		// Nothing may come between this check and the call: a fiber that was paused
+		// before it finds out here that its lease ran out meanwhile.
+		if !x.mayCall(op.Effect.ReadOnly) {
+			l.skipped = true
+			x.send(l)
+			return
+		}
+		l.settled = true
+		defer func() { x.send(l) }() // also on Goexit in the effect
+		l.err = errExited
+		l.result, l.err = s.invoke(ectx, cancel, x)
+	})
+}
+
+var errExited = Code(event.CodeExited)
+
+// mayCall is the last look before an effect is called: the journal is healthy,
+// and the local lease bound has not passed since ownership was last seen. That the
+// intent is durable was seen by the driver, and stays so.
+func (x *run) mayCall(readOnly bool) bool {
+	if x.dead.Load() {
+		return false
+	}
+	if readOnly {
+		return true
+	}
+	lapse, ok := x.rt.node.holds()
+	return ok && x.owned.Load() == lapse
+}
+
+// invoke calls the effect once, within its time limit.
+func (s *step) invoke(ctx *effectContext, cancel context.CancelCauseFunc, x *run) (result json.RawMessage, err error) {
+	if s.timeout > 0 {
+		stop := x.rt.world.After(s.timeout, func() { cancel(context.DeadlineExceeded) })
+		defer stop()
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			result, err = nil, panicError(kernel.NewPanic(p))
+		}
+	}()
+	result, err = s.call(ctx)
+	if err != nil && s.timeout > 0 && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		err = &attemptTimeout{after: s.timeout.String(), err: err}
+	}
+	return result, err
+}
+
+// attemptTimeout is an attempt that took longer than it may.
+type attemptTimeout struct {
+	after string
+	err   error
+}
+
+func (e *attemptTimeout) Error() string    { return fmt.Sprintf("timed out after %s: %v", e.after, e.err) }
+func (e *attemptTimeout) Unwrap() error    { return e.err }
+func (e *attemptTimeout) LoomCode() string { return event.CodeTimeout }
+
+// takePost takes what other fibers said. It reports whether anything came.
+func (x *run) takePost() (moved bool) {
+	x.mu.Lock()
+	post := x.mu.post
+	x.mu.post = nil
+	x.mu.Unlock()
+	for _, l := range post {
+		moved = true
+		switch {
+		case l.answer != nil:
+			x.sending = false
+			x.settle(l.answer)
+		case l.skipped:
+			x.returned(l.op)
+			x.calls = append(x.calls, l.op)
+		default:
+			x.returned(l.op)
+			x.settleEffect(l)
+		}
+	}
+	return moved
+}
+
+// returned takes an effect off the books of those that run.
+func (x *run) returned(op *kernel.Op) {
+	x.calling--
+	if op.Effect.ReadOnly {
+		x.readers--
+	}
+	op.Calling = false
+	if cancel := x.contexts[op]; cancel != nil {
+		cancel(nil)
+		delete(x.contexts, op)
+	}
+}
+
+// settleEffect takes what an effect returned.
+func (x *run) settleEffect(l letter) {
+	op := l.op
+	if op.Ending != kernel.Open || x.m.Ended() {
+		return // it was given up
+	}
+	if l.err == nil {
+		x.m.CompleteEffect(op, l.result)
+		x.gather(op.Effect.ReadOnly)
+		return
+	}
+	if x.stopping() {
+		return // an error of a stopping node says nothing about the effect
+	}
+	f := failureOf(l.err)
+	if op.Cancelled && errors.Is(l.err, context.Canceled) {
+		f = &event.Failure{Code: event.CodeCancelled, Message: f.Message, Chain: append([]string{f.Code}, f.Chain...)}
+	}
+	s := op.Effect.Do.(*step)
+	if op.Cancelled || isPermanent(l.err) || l.attempt >= s.retry.Attempts {
+		x.m.FailEffect(op, l.attempt, f)
+	} else {
+		wait := s.retry.wait(l.attempt, x.id, x.seed, op.Path)
+		x.m.FailAttempt(op, f, x.rt.node.now().Add(wait))
+	}
+	x.gather(false)
+}
+
+// giveWay asks an effect to: its context ends, and after the grace its outcome is
+// recorded as unknown. One that is not being called settles at once.
+func (x *run) giveWay(op *kernel.Op) {
+	if !op.Calling {
+		x.calls = append(x.calls, op) // beginCalls settles it
+		x.m.GiveUpAt(op, 0)
+		return
+	}
+	if cancel := x.contexts[op]; cancel != nil {
+		cancel(ErrCancelled)
+	}
+	x.m.GiveUpAt(op, x.rt.node.now().Add(x.rt.tune.CancelGrace))
+}
+
+// forget drops an effect that was given up; its fiber may still run.
+func (x *run) forget(op *kernel.Op) { delete(x.contexts, op) }

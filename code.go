@@ -1,0 +1,89 @@
+package loom
+
+import (
+	"context"
+	"errors"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/store"
+)
+
+// Code is an error that is its own stable text: it stands in logs, in JSON and
+// in recorded failures as it is written here. Match it with errors.Is, also
+// after a replay.
+type Code string
+
+func (c Code) Error() string { return "loom: " + string(c) }
+
+// LoomCode returns the code.
+func (c Code) LoomCode() string { return string(c) }
+
+// Errors that verbs return inside a body.
+const (
+	// ErrCancelled: the execution, or the branch, was asked to give way.
+	ErrCancelled = Code(event.CodeCancelled)
+	// ErrTimeout: an [Await] reached its limit, or an attempt of a step took longer
+	// than its [Timeout].
+	ErrTimeout = Code(event.CodeTimeout)
+	// ErrOutcomeUnknown: a step was called, and nobody knows what came of it.
+	ErrOutcomeUnknown = Code(event.CodeOutcomeUnknown)
+	// ErrUnloading: a deferred function called a verb while its body was unwound.
+	ErrUnloading = Code("unloading")
+)
+
+// Errors that a [Runtime] and its handles return.
+const (
+	// ErrNotFound: there is no such execution.
+	ErrNotFound = Code("not_found")
+	// ErrEnded: the execution has ended and takes no message.
+	ErrEnded = Code("ended")
+	// ErrClosed: the runtime was closed.
+	ErrClosed = Code("closed")
+	// ErrDeleting: an execution of this id is being deleted; try again later.
+	ErrDeleting = Code("deleting")
+	// ErrDeadline: the execution's deadline passed.
+	ErrDeadline = Code(event.CodeDeadline)
+)
+
+// coded is an error with a stable code of its own.
+type coded interface{ LoomCode() string }
+
+// foreign are errors of the standard library that keep their identity in a
+// recorded failure.
+var foreign = []struct {
+	code string
+	err  error
+}{
+	{"context_canceled", context.Canceled},
+	{"context_deadline_exceeded", context.DeadlineExceeded},
+	{"unsupported", errors.ErrUnsupported},
+}
+
+// codeOf returns the code of err itself, not of its causes; "" for none.
+func codeOf(err error) string {
+	if c, ok := err.(coded); ok {
+		return c.LoomCode()
+	}
+	for _, f := range foreign {
+		if err == f.err {
+			return f.code
+		}
+	}
+	return ""
+}
+
+// hasCode reports whether target is the error that code stands for.
+func hasCode(code string, target error) bool {
+	switch t := target.(type) {
+	case Code:
+		return code == string(t)
+	case store.Code:
+		return code == string(t)
+	}
+	for _, f := range foreign {
+		if target == f.err {
+			return code == f.code
+		}
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package loom
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+)
+
+// encode writes a user's value down, once: JSON without HTML escapes, map keys
+// sorted. The error is an [*InputValidationError] or a [*TooLargeError].
+func encode(what string, v any, limit int) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, &InputValidationError{What: what, Err: err}
+	}
+	raw := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
+	if replaced(raw) {
+		return nil, &InputValidationError{What: what, Err: errors.New("holds text that is not valid UTF-8")}
+	}
+	if len(raw) > limit {
+		return nil, &TooLargeError{What: what, Bytes: len(raw), Limit: limit}
+	}
+	return raw, nil
+}
+
+// replaced reports whether the encoder met invalid UTF-8, for which it writes
+// the escape \ufffd; a U+FFFD that was in the text stands as itself.
+func replaced(raw []byte) bool {
+	for at := 0; ; {
+		i := bytes.Index(raw[at:], []byte(`\ufffd`))
+		if i < 0 {
+			return false
+		}
+		at += i
+		slashes := 0
+		for at-slashes-1 >= 0 && raw[at-slashes-1] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return true
+		}
+		at++
+	}
+}
+
+// decode reads a recorded value back.
+func decode[T any](what string, raw json.RawMessage) (v T, err error) {
+	if p, ok := any(&v).(*json.RawMessage); ok {
+		*p = raw
+		return v, nil
+	}
+	if err := json.Unmarshal(raw, &v); err != nil {
+		var zero T
+		return zero, &InputValidationError{What: what, Err: err}
+	}
+	return v, nil
+}

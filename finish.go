@@ -1,0 +1,57 @@
+package loom
+
+import (
+	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/store"
+)
+
+var stateOf = map[fold.Status]store.State{
+	fold.Completed: store.StateCompleted, fold.Failed: store.StateFailed, fold.Cancelled: store.StateCancelled,
+}
+
+// finish commits the end. It is handed to nobody before it is durable. While mail
+// waits that nobody looked at, the store refuses it: the mail is looked at, stays
+// in the inbox, and the end is sent again.
+func (x *run) finish() {
+	for {
+		req, last := x.j.Next(x.rt.nonce(), nil, stateOf[x.m.State().Status])
+		a := x.transmit(req)
+		if !x.settle(&a) {
+			return
+		}
+		if x.j.Dirty() || !last {
+			if x.j.Seen() < x.mailKnown && !x.lookAtMail() {
+				return
+			}
+			continue
+		}
+		break
+	}
+	s := x.m.State()
+	x.mu.Lock()
+	x.mu.end = &ending{status: s.Status, result: s.Result, failure: s.Failure}
+	x.mu.Unlock()
+}
+
+// lookAtMail reads what is in the inbox of an execution that has ended; false if the
+// store does not answer.
+func (x *run) lookAtMail() bool {
+	for x.j.Seen() < x.mailKnown {
+		ms, mail, err := x.rt.st.Inbox.Pending(x.rt.ctx, x.id, x.j.Seen(), mailPage)
+		if err != nil {
+			if _, held := x.rt.node.holds(); !held || x.rt.sleep(mailRetry) != nil {
+				x.poison(&StorageWriteError{ID: x.id, Err: err, Definite: true})
+				return false
+			}
+			continue
+		}
+		x.mailKnown = mail
+		if len(ms) == 0 {
+			x.j.Looked(mail)
+		}
+		for _, m := range ms {
+			x.j.Looked(m.N)
+		}
+	}
+	return true
+}

@@ -1,0 +1,88 @@
+package loom
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/kernel"
+)
+
+// Flow is a named function whose executions survive a crash. Make one with
+// [NewFlow], as a package variable.
+type Flow[In, Out any] struct {
+	name    string
+	version string
+	fn      func(Context, In) (Out, error)
+}
+
+// NewFlow returns the flow called name, [A-Za-z0-9_.:-]{1,64}; it panics with a
+// [*NameError] on another name, because a flow is made when a program starts.
+//
+// fn must be deterministic: given the same input and the same results of its
+// verbs it must call the same verbs in the same order. Everything else that it
+// wants of the world goes through [Do].
+func NewFlow[In, Out any](name string, fn func(ctx Context, in In) (Out, error)) *Flow[In, Out] {
+	if err := checkName("flow", name); err != nil {
+		panic(err)
+	}
+	return &Flow[In, Out]{name: name, fn: fn}
+}
+
+// Name returns the flow's name.
+func (f *Flow[In, Out]) Name() string { return f.name }
+
+// Start begins an execution of the flow with input in.
+//
+// With [ID] the start is once for all: the execution is durable before its body
+// runs, and a second start of the id is refused with an
+// [*ExecutionAlreadyExistsError], at the cost of one refused write. Without it
+// the id is minted and Start returns before anything is durable; no effect is
+// called before it is, and [Run.Durable] waits for it.
+//
+// On a runtime that does not have the flow the execution is written down for
+// a node that does.
+//
+// Other errors: [*IDError], [*NameError], [*InputValidationError] and
+// [*TooLargeError], before anything is written; [*StorageWriteError];
+// [ErrDeleting]; [ErrClosed]; the cause of ctx's end, after which the execution
+// may exist.
+func (f *Flow[In, Out]) Start(ctx context.Context, r *Runtime, in In, opts ...StartOption) (*Run[Out], error) {
+	input, err := encode("input of flow "+f.name, in, r.tune.MaxPayload)
+	if err != nil {
+		return nil, err
+	}
+	id, own, err := r.start(ctx, f.name, f.version, input, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &Run[Out]{handle{rt: r, id: id, own: own}}, nil
+}
+
+// AnyFlow is a flow of any types: what [Flows] takes.
+type AnyFlow interface {
+	// Name returns the flow's name.
+	Name() string
+	run(b *branch, input json.RawMessage, limit int) kernel.End
+}
+
+// run runs the body and writes its end down.
+func (f *Flow[In, Out]) run(b *branch, input json.RawMessage, limit int) kernel.End {
+	in, err := decode[In]("input of flow "+f.name, input)
+	if err != nil {
+		return kernel.End{Failure: failureOf(err)}
+	}
+	out, err := f.fn(b, in)
+	if err != nil {
+		return kernel.End{Failure: failureOf(err)}
+	}
+	raw, err := encode("result of flow "+f.name, out, limit)
+	if err != nil {
+		f := failureOf(err)
+		if f.Code != event.CodeTooLarge {
+			f.Code = event.CodeInvalidResult
+		}
+		return kernel.End{Failure: f}
+	}
+	return kernel.End{Result: raw}
+}

@@ -1,0 +1,65 @@
+package loom_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/loomwork/loom"
+	"github.com/loomwork/loom/store"
+	"github.com/loomwork/loom/store/memstore"
+)
+
+func open(t *testing.T, src store.Source, opts ...loom.Option) *loom.Runtime {
+	t.Helper()
+	rt, err := loom.Open(t.Context(), src, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rt.Close(); err != nil && !errors.Is(err, loom.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	return rt
+}
+
+func TestAFlowRunsItsStepsOnceAndReturns(t *testing.T) {
+	var calls atomic.Int64
+	flow := loom.NewFlow("sum", func(ctx loom.Context, n int) (int, error) {
+		total := 0
+		for i := range n {
+			v, err := loom.Do(ctx, "add", func(context.Context) (int, error) {
+				calls.Add(1)
+				return i, nil
+			})
+			if err != nil {
+				return 0, err
+			}
+			total += v
+		}
+		if err := loom.Sleep(ctx, "nap", 5*time.Millisecond); err != nil {
+			return 0, err
+		}
+		return total, nil
+	})
+	rt := open(t, memstore.New(nil), loom.Flows(flow))
+	for _, opts := range [][]loom.StartOption{nil, {loom.ID("chosen")}} {
+		calls.Store(0)
+		run, err := flow.Start(t.Context(), rt, 4, opts...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := run.Result(t.Context())
+		if err != nil || got != 6 || calls.Load() != 4 {
+			t.Fatalf("got %d, %v after %d calls, want 6 after 4", got, err, calls.Load())
+		}
+	}
+	_, err := flow.Start(t.Context(), rt, 4, loom.ID("chosen"))
+	var exists *loom.ExecutionAlreadyExistsError
+	if !errors.As(err, &exists) || !exists.SameRequest || calls.Load() != 4 {
+		t.Fatalf("second start: %v, %d calls", err, calls.Load())
+	}
+}

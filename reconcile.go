@@ -1,0 +1,97 @@
+package loom
+
+import (
+	"strconv"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/store"
+)
+
+// reconcileLoop compares what the store says this node owns with what it drives,
+// every third of a lease and after a run that was poisoned: owner alive must mean
+// driven.
+func (r *Runtime) reconcileLoop() {
+	for r.waitFor(r.ctx, r.again, r.tune.Lease/3) == nil && !r.closing() {
+		r.reconcileOnce()
+	}
+}
+
+// reconcileSoon makes reconcile look at once.
+func (r *Runtime) reconcileSoon() { r.again.Wake() }
+
+func (r *Runtime) reconcileOnce() {
+	if _, held := r.node.holds(); !held {
+		return
+	}
+	heads, err := r.st.Index.Owned(r.ctx, r.node.id, false)
+	if err != nil {
+		r.log.Warn("loom: reconcile failed", "err", err)
+		return
+	}
+	for _, h := range heads {
+		if x := r.liveRun(h.Execution); x != nil && h.Mail > h.Seen {
+			x.nudge() // a message that another process posted
+		}
+		if r.skips(h) {
+			continue
+		}
+		// The row was read before the books were: what began or left in between is
+		// on the store's side again by now.
+		if now, ok, err := r.st.Index.Get(r.ctx, h.Execution); err == nil && ok && now.Owner == r.node.id && !r.skips(now) {
+			r.claim(now)
+		}
+	}
+}
+
+// hintLoop wakes what may have to look when another process wrote.
+func (r *Runtime) hintLoop() {
+	var version int64
+	for {
+		v, err := r.st.Hints.Await(r.ctx, version)
+		if r.ctx.Err() != nil {
+			return
+		}
+		if err != nil {
+			r.log.Warn("loom: hints failed", "err", err)
+			if r.sleep(r.tune.Scan) != nil {
+				return
+			}
+			continue
+		}
+		if version != 0 {
+			r.hinted()
+		}
+		version = v
+	}
+}
+
+func (r *Runtime) hinted() {
+	r.mu.Lock()
+	for _, all := range r.mu.watchers { // order does not matter: every one is woken
+		for _, s := range all {
+			s.Wake()
+		}
+	}
+	r.mu.Unlock()
+	if r.tune.ClientOnly {
+		return
+	}
+	r.scan.Wake()
+	heads, err := r.st.Index.Owned(r.ctx, r.node.id, true)
+	if err != nil {
+		return // the next reconcile looks again
+	}
+	for _, h := range heads {
+		if x := r.liveRun(h.Execution); x != nil {
+			x.nudge()
+		}
+	}
+}
+
+// fenceMeta is the metadata of events written under a token: none for token 0.
+func fenceMeta(f store.Fence) []byte {
+	if f <= 0 {
+		return nil
+	}
+	return event.EncodeMeta(map[string]string{event.MetaFence: strconv.FormatInt(int64(f), 10)})
+}

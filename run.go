@@ -1,0 +1,204 @@
+package loom
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"sync/atomic"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/internal/rt"
+	"github.com/loomwork/loom/store"
+)
+
+// run drives one execution on this node: a fiber that owns the machine and the
+// journal, and to which everybody else talks through its post.
+type run struct {
+	rt   *Runtime
+	id   event.ExecutionID
+	flow AnyFlow
+	seed string
+
+	// Owned by the driver's fiber.
+	m         *kernel.Machine
+	j         *kernel.Journal
+	first     *event.Envelope // sequence 0 of a start, to be adopted
+	started   event.ExecutionStarted
+	log       []event.Envelope // of a recovered execution, to be replayed
+	mail      []store.Message  // looked at, and awaited by nobody yet
+	mailKnown int64
+	mailAgain event.Time   // when to read the inbox again after a failure
+	calls     []*kernel.Op // effects that wait for their intent to be durable
+	calling   int          // effects that are being called
+	readers   int          // those of them that are read-only
+	contexts  map[*kernel.Op]context.CancelCauseFunc
+	idleSince event.Time
+	urgent    bool       // what is queued must not wait
+	lazyUntil event.Time // when it need not wait any more, 0 if nothing does
+	stopBy    event.Time // when a stopping run no longer waits for its effects
+	sending   bool       // a commit is in flight on a fiber of its own
+	hooks     *hookQueue
+
+	// Read by effects' fibers.
+	dead  atomic.Bool   // nothing may be called any more
+	owned atomic.Uint64 // the lease lapse under which ownership was last seen
+	fired atomic.Bool   // the armed timer has fired
+	// durable says that sequence 0 is; it is set before born opens.
+	durable atomic.Bool
+
+	ctx    context.Context // parent of the effects' contexts
+	cancel context.CancelCauseFunc
+	wake   rt.Signal
+	timer  func()     // stops the armed timer
+	armed  event.Time // what it is armed for
+	born   rt.Latch   // sequence 0 is durable, or never will be
+	done   rt.Latch   // the run has left
+
+	mu struct {
+		sync.Mutex
+		post     []letter
+		stopping bool
+		nudged   bool  // mail may have come
+		err      error // why the run ended without an end, told once
+		end      *ending
+	}
+}
+
+// ending is how an execution ended.
+type ending struct {
+	status  fold.Status
+	result  json.RawMessage
+	failure *event.Failure
+}
+
+// letter is what another fiber has to say to the driver.
+type letter struct {
+	op      *kernel.Op
+	attempt int
+	result  []byte
+	err     error
+	settled bool // an effect returned
+	skipped bool // an effect was not called
+	answer  *answer
+}
+
+func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
+	x := &run{rt: r, id: id, flow: f, seed: seed, wake: r.world.NewSignal(), born: r.world.NewLatch(), done: r.world.NewLatch()}
+	x.ctx, x.cancel = r.world.WithCancel(r.ctx)
+	x.armed = event.Never
+	x.m = kernel.New(id, kernel.Config{
+		Body: func(k *kernel.Branch) kernel.End {
+			return f.run(&branch{Context: bodyContext, k: k, run: x}, x.m.State().Input, r.tune.MaxPayload)
+		},
+		Coroutine: r.world.Coroutine,
+		Stamp:     r.node.now,
+	})
+	if r.hooks.any() {
+		x.hooks = newHookQueue(r, id)
+	}
+	return x
+}
+
+// bodyContext is what a body's Context is made of: never done, no values.
+var bodyContext = context.Background()
+
+// register makes x the run of its execution on this node; false if the runtime
+// closes, or has one.
+func (r *Runtime) register(x *run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.closing || r.mu.live[x.id] != nil {
+		return false
+	}
+	r.mu.live[x.id] = x
+	return true
+}
+
+// liveRun returns this node's run of an execution, nil for none.
+func (r *Runtime) liveRun(id event.ExecutionID) *run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.live[id]
+}
+
+// wakeAll makes every run look at the world again.
+func (r *Runtime) wakeAll() {
+	r.mu.Lock()
+	runs := r.liveRuns()
+	r.mu.Unlock()
+	for _, x := range runs {
+		x.wake.Wake()
+	}
+}
+
+// send puts a letter into the run's post.
+func (x *run) send(l letter) {
+	x.mu.Lock()
+	x.mu.post = append(x.mu.post, l)
+	x.mu.Unlock()
+	x.wake.Wake()
+}
+
+// stop asks the run to let its execution go.
+func (x *run) stop() {
+	x.mu.Lock()
+	x.mu.stopping = true
+	x.mu.Unlock()
+	x.wake.Wake()
+}
+
+func (x *run) stopping() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.mu.stopping
+}
+
+// nudge says that mail may have come.
+func (x *run) nudge() {
+	x.mu.Lock()
+	x.mu.nudged = true
+	x.mu.Unlock()
+	x.wake.Wake()
+}
+
+// fail notes why the run ends without an end of the execution.
+func (x *run) fail(err error) {
+	x.mu.Lock()
+	if x.mu.err == nil {
+		x.mu.err = err
+	}
+	x.mu.Unlock()
+}
+
+// takeError returns why the run ended without an end, once.
+func (x *run) takeError() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	err := x.mu.err
+	x.mu.err = nil
+	return err
+}
+
+// reason returns why the run ended without an end, without taking it.
+func (x *run) reason() error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.mu.err == nil {
+		return errSuperseded
+	}
+	return x.mu.err
+}
+
+// opened says that sequence 0 is durable.
+func (x *run) opened() {
+	x.durable.Store(true)
+	x.born.Open()
+}
+
+func (x *run) ending() *ending {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.mu.end
+}

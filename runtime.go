@@ -1,0 +1,181 @@
+package loom
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/rt"
+	"github.com/loomwork/loom/store"
+)
+
+// Runtime is a node: it drives executions of its flows over one store, together
+// with every other node on that store. Make one with [Open].
+type Runtime struct {
+	world rt.Runtime
+	st    store.Store
+	shut  func() error // closes the store
+	log   *slog.Logger
+	hooks Hooks
+	tune  Tuning
+	flows map[string]AnyFlow // looked up, never walked
+	names []string           // of flows, in the order of registration
+	node  *node
+
+	ctx     context.Context // ends when the runtime closes
+	cancel  context.CancelCauseFunc
+	scan    rt.Signal    // wakes the scanner
+	again   rt.Signal    // wakes reconcile
+	scanned bool         // the scanner has looked once; its own
+	backlog atomic.Int64 // bytes of all runs that are not durable
+	idle    rt.Latch     // opens when the last run has left, after closing
+
+	mu struct {
+		sync.Mutex // never held while waiting
+		closing    bool
+		live       map[event.ExecutionID]*run
+		busy       map[event.ExecutionID]int // starts and claims in flight
+		skip       map[event.ExecutionID]skipped
+		watchers   map[event.ExecutionID][]rt.Signal
+		loops      int // background fibers
+	}
+}
+
+// skipped is an execution that this node does not look at again until its tip
+// moves.
+type skipped struct {
+	tip store.Tip
+	why error
+}
+
+// Open opens the source's store and returns a runtime over it, which at once
+// begins to drive what its flows have left to do: recovery is on. The caller ends
+// it with [Runtime.Close].
+//
+// Errors: those of opening the store; a [*store.MissingError], which matches
+// errors.ErrUnsupported, if the store lacks a part that a node needs; an option's.
+func Open(ctx context.Context, src store.Source, opts ...Option) (*Runtime, error) {
+	r := &Runtime{world: rt.From(ctx), log: slog.New(slog.DiscardHandler), flows: map[string]AnyFlow{}}
+	r.mu.live = map[event.ExecutionID]*run{}
+	r.mu.busy = map[event.ExecutionID]int{}
+	r.mu.skip = map[event.ExecutionID]skipped{}
+	r.mu.watchers = map[event.ExecutionID][]rt.Signal{}
+	for _, o := range opts {
+		if err := o.apply(r); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.tune.validate(); err != nil {
+		return nil, err
+	}
+	st, shut, err := src.OpenStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r.st, r.shut = st, shut
+	if err := st.Require(store.PartLog, store.PartIndex, store.PartInbox, store.PartLeaser); err != nil {
+		return nil, errors.Join(err, shut())
+	}
+	r.scan, r.again, r.idle = r.world.NewSignal(), r.world.NewSignal(), r.world.NewLatch()
+	r.ctx, r.cancel = r.world.WithCancel(context.WithoutCancel(ctx))
+	r.node = newNode(r)
+	if !r.tune.ClientOnly {
+		if err := r.node.renew(ctx); err != nil {
+			return nil, errors.Join(err, shut())
+		}
+		r.loop("lease", r.node.keep)
+		r.loop("scan", r.scanLoop)
+		r.loop("reconcile", r.reconcileLoop)
+	}
+	if st.Hints != nil {
+		r.loop("hints", r.hintLoop)
+	}
+	return r, nil
+}
+
+// loop runs a background fiber that ends with r.ctx.
+func (r *Runtime) loop(name string, fn func()) {
+	r.mu.Lock()
+	r.mu.loops++
+	r.mu.Unlock()
+	r.world.Go(name, func() {
+		defer r.left(func() { r.mu.loops-- })
+		fn()
+	})
+}
+
+// left takes something off the books of Close.
+func (r *Runtime) left(change func()) {
+	r.mu.Lock()
+	change()
+	done := r.mu.closing && r.mu.loops == 0 && len(r.mu.live) == 0 && len(r.mu.busy) == 0
+	r.mu.Unlock()
+	if done {
+		r.idle.Open()
+	}
+}
+
+// Close lets every execution go, so that another node, or the next start of this
+// program, goes on with it at once, and closes the store. Effects that run have
+// their context ended and [Tuning.CloseGrace] to return; what they return is
+// recorded, an error of theirs is not. A second Close returns [ErrClosed].
+func (r *Runtime) Close() error {
+	r.mu.Lock()
+	if r.mu.closing {
+		r.mu.Unlock()
+		return ErrClosed
+	}
+	r.mu.closing = true
+	runs := r.liveRuns()
+	r.mu.Unlock()
+	for _, run := range runs {
+		run.stop()
+	}
+	r.left(func() {})
+	r.scan.Wake()
+	if len(runs) == 0 {
+		r.cancel(ErrClosed)
+	} else {
+		r.world.Go("close", func() {
+			for _, run := range runs {
+				_ = run.done.Wait(context.Background())
+			}
+			r.cancel(ErrClosed)
+		})
+	}
+	_ = r.idle.Wait(context.Background())
+	var err error
+	if !r.tune.ClientOnly {
+		err = r.st.Leaser.Leave(context.Background(), r.node.id)
+	}
+	return errors.Join(err, r.shut())
+}
+
+// liveRuns returns the runs of this node by id. The caller holds the lock.
+func (r *Runtime) liveRuns() []*run {
+	out := make([]*run, 0, len(r.mu.live))
+	for _, x := range r.mu.live { // order does not matter: sorted below
+		out = append(out, x)
+	}
+	slices.SortFunc(out, func(a, b *run) int {
+		if a.id < b.id {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// mint returns a new ULID.
+func (r *Runtime) mint() string { return r.mintAt(r.node.now()) }
+
+func (r *Runtime) nonce() (n store.Nonce) {
+	for n.IsZero() {
+		r.world.Random(n[:])
+	}
+	return n
+}

@@ -1,0 +1,125 @@
+package loom
+
+import (
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/store"
+)
+
+const maxTextBytes = 256
+
+func checkText(what, v string) error {
+	switch {
+	case !utf8.ValidString(v):
+		return &InputValidationError{What: what, Err: errors.New("is not valid UTF-8")}
+	case len(v) > maxTextBytes:
+		return &InputValidationError{What: what, Err: fmt.Errorf("has %d bytes, the limit is %d", len(v), maxTextBytes)}
+	}
+	return nil
+}
+
+// start begins an execution; own is the run of this node, nil if another node will
+// drive it.
+func (r *Runtime) start(ctx context.Context, flow, version string, input json.RawMessage, opts []StartOption) (event.ExecutionID, *run, error) {
+	var s startSpec
+	for _, o := range opts {
+		o(&s)
+	}
+	if err := s.validate(); err != nil {
+		return "", nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return "", nil, context.Cause(ctx)
+	}
+	if !s.chosen {
+		s.id = event.ExecutionID(r.mint())
+	}
+	var seed [8]byte
+	r.world.Random(seed[:])
+	p := event.ExecutionStarted{Flow: flow, Version: version, Input: input, Seed: hex.EncodeToString(seed[:]), Labels: s.labels}
+	if !s.deadline.IsZero() {
+		p.Deadline = event.At(s.deadline)
+	}
+	env := kernel.Bootstrap(s.id, r.node.now(), p, event.EncodeMeta(s.meta))
+	index := store.IndexEntry{Flow: flow, Version: version, Labels: s.labels}
+
+	f, known := r.flows[flow]
+	if !known || r.tune.ClientOnly || s.delay > 0 {
+		return s.id, nil, r.startForOthers(ctx, env, index, s.delay)
+	}
+	done, ok := r.begin(s.id)
+	if !ok {
+		return "", nil, ErrClosed
+	}
+	defer done()
+	x := r.newRun(s.id, f, p.Seed)
+	x.first, x.started = &env, p
+	x.j = kernel.NewStart(s.id, r.node.id, index)
+	if s.chosen {
+		x.j.Enqueue(env)
+		mine, err := r.bootstrap(ctx, x.j, env, nil)
+		if err != nil || !mine {
+			return s.id, nil, err
+		}
+	}
+	if !r.register(x) {
+		return s.id, nil, r.unregistered(s.chosen)
+	}
+	lapse, _ := r.node.holds()
+	x.owned.Store(lapse)
+	r.world.Go("run", x.drive)
+	r.tell(s.id)
+	return s.id, x, nil
+}
+
+// unregistered answers a start that found the runtime closing. A chosen id is
+// durable by then, and another node goes on with it.
+func (r *Runtime) unregistered(durable bool) error {
+	if durable {
+		return nil
+	}
+	return ErrClosed
+}
+
+// begin notes that a request about an execution is under way, so that reconcile
+// does not take the execution for forgotten.
+func (r *Runtime) begin(id event.ExecutionID) (done func(), ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.mu.closing {
+		return nil, false
+	}
+	r.mu.busy[id]++
+	return func() {
+		r.left(func() {
+			if r.mu.busy[id]--; r.mu.busy[id] == 0 {
+				delete(r.mu.busy, id)
+			}
+		})
+	}, true
+}
+
+// startForOthers writes an execution down that nobody owns yet.
+func (r *Runtime) startForOthers(ctx context.Context, env event.Envelope, index store.IndexEntry, delay time.Duration) error {
+	done, ok := r.begin(env.Execution)
+	if !ok {
+		return ErrClosed
+	}
+	defer done()
+	j := kernel.NewStart(env.Execution, "", index)
+	j.Enqueue(env)
+	at := env.Time.Add(delay)
+	_, err := r.bootstrap(ctx, j, env, &store.Release{WakeAt: at})
+	if err == nil {
+		r.wakeScanAt(at)
+	}
+	return err
+}

@@ -1,0 +1,79 @@
+package loom
+
+import (
+	"maps"
+	"time"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/kernel"
+)
+
+// StartOption changes how [Flow.Start] starts: [ID], [Labels], [Deadline], [Delay],
+// [Metadata].
+type StartOption func(*startSpec)
+
+type startSpec struct {
+	id       event.ExecutionID
+	chosen   bool
+	labels   map[string]string
+	meta     map[string]string
+	deadline time.Time
+	delay    time.Duration
+}
+
+// ID chooses the execution's id: 1 to 200 characters of A-Z a-z 0-9 _ . : + -. A
+// repeated trigger that chooses the same id maps to the same execution.
+func ID(id string) StartOption {
+	return func(s *startSpec) { s.id, s.chosen = event.ExecutionID(id), true }
+}
+
+// Labels are what [Runtime.List] can filter by: names [A-Za-z0-9_.:-]{1,64}, values up
+// to 256 bytes.
+func Labels(labels map[string]string) StartOption {
+	return func(s *startSpec) { s.labels = merge(s.labels, labels) }
+}
+
+// Metadata goes with the execution's first event, for people and tools; keys and
+// values as for [Labels]. The keys "fence", "parent" and "target" are Loom's.
+func Metadata(meta map[string]string) StartOption {
+	return func(s *startSpec) { s.meta = merge(s.meta, meta) }
+}
+
+// Deadline cancels the execution as overdue at an instant of the store's clock; if the
+// body gives way it ends as failed, with [ErrDeadline].
+func Deadline(at time.Time) StartOption { return func(s *startSpec) { s.deadline = at } }
+
+// Delay writes the execution down now and begins it after d.
+func Delay(d time.Duration) StartOption { return func(s *startSpec) { s.delay = max(d, 0) } }
+
+func merge(into, from map[string]string) map[string]string {
+	out := maps.Clone(into)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, from)
+	return out
+}
+
+// validate returns an [*IDError], [*NameError] or [*InputValidationError].
+func (s *startSpec) validate() error {
+	if s.chosen {
+		if err := s.id.ValidateChosen(); err != nil {
+			return err
+		}
+	}
+	for _, set := range []struct {
+		what  string
+		pairs map[string]string
+	}{{"label", s.labels}, {"metadata key", s.meta}} {
+		for k, v := range set.pairs { // order does not matter: any bad pair refuses
+			if !kernel.ValidName(k) || set.what != "label" && event.ReservedMeta(k) {
+				return &NameError{What: set.what, Name: k}
+			}
+			if err := checkText(set.what+" "+k, v); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package loom
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/store"
+)
+
+// Summary is one execution in a list. Its Status is that of the fold of its log.
+type Summary struct {
+	ID      string
+	Flow    string
+	Version string
+	Status  fold.Status
+	Labels  map[string]string
+	Events  int64     // in the log
+	Owner   string    // node that drives it, "" for nobody
+	WakeAt  time.Time // when a parked one is due; zero for none
+	Mail    int64     // messages that nobody has looked at
+	Strikes int       // takeovers in a row without progress
+	Created time.Time
+	Updated time.Time
+}
+
+// Filter selects executions; a zero field selects all.
+type Filter struct {
+	Flow   string
+	Status fold.Status
+	Labels map[string]string // all of them must be there
+	Prefix string            // beginning of the id
+}
+
+// List yields the executions of the store, newest first. After an error it ends.
+func (r *Runtime) List(ctx context.Context, f Filter) iter.Seq2[Summary, error] {
+	return func(yield func(Summary, error) bool) {
+		q := store.Query{Flow: f.Flow, Labels: f.Labels, Prefix: f.Prefix}
+		if f.Status != "" {
+			q.States = []store.State{stateFor(f.Status)}
+		}
+		for {
+			heads, next, err := r.st.Index.List(ctx, q)
+			if err != nil {
+				yield(Summary{}, err)
+				return
+			}
+			for _, h := range heads {
+				if !yield(summaryOf(h), nil) {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			q.After = next
+		}
+	}
+}
+
+func stateFor(s fold.Status) store.State {
+	if s == fold.Running {
+		return store.StateRunning
+	}
+	return stateOf[s]
+}
+
+// statusOf returns the fold's word for a state of a head row.
+func statusOf(s store.State) fold.Status {
+	switch s {
+	case store.StateCompleted:
+		return fold.Completed
+	case store.StateFailed, store.StateTerminated:
+		return fold.Failed
+	case store.StateCancelled:
+		return fold.Cancelled
+	}
+	return fold.Running
+}
+
+func summaryOf(h store.Head) Summary {
+	s := Summary{ID: string(h.Execution), Flow: h.Index.Flow, Version: h.Index.Version, Status: statusOf(h.State),
+		Labels: h.Index.Labels, Events: int64(h.Tip.Head) + 1, Owner: string(h.Owner), Mail: h.Mail - h.Seen,
+		Strikes: h.Strikes, Created: h.Created.Time(), Updated: h.Updated.Time()}
+	if h.Owner == "" && h.WakeAt != event.Never && !h.State.Terminal() {
+		s.WakeAt = h.WakeAt.Time()
+	}
+	return s
+}
+
+// Log yields the durable events of an execution from a sequence on. Errors: [ErrNotFound],
+// the store's; after one it ends.
+func (r *Runtime) Log(ctx context.Context, id string, from int64) iter.Seq2[event.Envelope, error] {
+	return func(yield func(event.Envelope, error) bool) {
+		n := 0
+		for e, err := range r.st.Log.Read(ctx, event.ExecutionID(id), store.Range{From: event.Seq(from), Strong: true}) {
+			n++
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+		if n > 0 {
+			return
+		}
+		if tip, err := r.st.Log.Tip(ctx, event.ExecutionID(id)); err != nil {
+			yield(event.Envelope{}, err)
+		} else if !tip.Exists() {
+			yield(event.Envelope{}, fmt.Errorf("loom: execution %s: %w", id, ErrNotFound))
+		}
+	}
+}
+
+// Follow yields the durable events of an execution from a sequence on, those to come
+// too, until the execution has ended or ctx does. Errors: [ErrNotFound], [ErrClosed],
+// the store's, the cause of ctx's end; after one it ends.
+func (r *Runtime) Follow(ctx context.Context, id string, from int64) iter.Seq2[event.Envelope, error] {
+	return func(yield func(event.Envelope, error) bool) {
+		s := r.watch(event.ExecutionID(id))
+		defer r.unwatch(event.ExecutionID(id), s)
+		for {
+			ended := from > 0 && r.hasEnded(ctx, id)
+			for e, err := range r.Log(ctx, id, from) {
+				if !yield(e, err) || err != nil {
+					return
+				}
+				from = int64(e.Sequence) + 1
+				ended = ended || terminalKind(e.Kind)
+			}
+			if ended {
+				return
+			}
+			err := r.waitFor(ctx, s, r.tune.Scan/4)
+			if err == nil && r.closing() {
+				err = ErrClosed
+			}
+			if err != nil {
+				yield(event.Envelope{}, err)
+				return
+			}
+		}
+	}
+}
+
+func (r *Runtime) hasEnded(ctx context.Context, id string) bool {
+	h, ok, err := r.st.Index.Get(ctx, event.ExecutionID(id))
+	return err == nil && ok && h.State.Terminal()
+}
+
+func terminalKind(k event.Kind) bool {
+	return k == event.KindExecutionCompleted || k == event.KindExecutionFailed || k == event.KindExecutionCancelled
+}
+
+// State returns the fold of an execution's durable log. The caller owns it. Errors:
+// [ErrNotFound], a [*event.DecodeError] or [*fold.LogError], the store's.
+func (r *Runtime) State(ctx context.Context, id string) (*fold.State, error) {
+	return fold.Read(r.Log(ctx, id, 0))
+}
+
+// Summary returns what a list shows of one execution. Errors: [ErrNotFound], the
+// store's.
+func (r *Runtime) Summary(ctx context.Context, id string) (Summary, error) {
+	h, ok, err := r.st.Index.Get(ctx, event.ExecutionID(id))
+	if err == nil && !ok {
+		err = fmt.Errorf("loom: execution %s: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return Summary{}, err
+	}
+	return summaryOf(h), nil
+}
