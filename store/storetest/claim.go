@@ -134,7 +134,7 @@ func claimCases() []Case {
 			p.lease("n1", time.Second)
 			p.node("n2")
 			first := p.must(p.birthFor("c", "n1"))
-			p.advance(2 * time.Second)
+			p.advance(1500 * time.Millisecond)
 			for _, when := range []store.When{store.Mine, store.Lapsed, store.AnyOwner} {
 				p.refused(p.take("c", first, "n1", when), store.RefusedLease)
 			}

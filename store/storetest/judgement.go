@@ -115,7 +115,7 @@ func judgementCases() []Case {
 		Case{Name: "judgement/lease", Quote: step9, run: func(p *probe) {
 			p.refused(p.birthFor("j", "never-renewed"), store.RefusedLease)
 			p.lease("n1", time.Second)
-			p.advance(2 * time.Second)
+			p.advance(1500 * time.Millisecond)
 			p.refused(p.birthFor("j", "n1"), store.RefusedLease)
 			first := p.must(p.birth("j"))
 			p.refused(p.take("j", first, "n1", store.Unowned), store.RefusedLease)

@@ -89,7 +89,7 @@ func processCases() []Case {
 			}
 			p.must(p.birth("x"))
 			for round := range 3 { // it may come early, but has to come
-				ctx, cancel := context.WithTimeout(p.ctx, patience/4)
+				ctx, cancel := context.WithTimeout(p.ctx, 10*time.Second)
 				next, err := b.Store.Hints.Await(ctx, version)
 				cancel()
 				if err != nil || next == version {
