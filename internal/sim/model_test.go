@@ -20,7 +20,7 @@ var variants = []struct {
 
 // TestSimMailModel goes through every interleaving of two nodes and a poster over
 // the real judge (race 3, race 4, race 5, race 6, race 26, race 38). Two faults
-// take a minute: LOOM_SIM_FAULTS=2.
+// take half a minute: LOOM_SIM_FAULTS=2.
 func TestSimMailModel(t *testing.T) {
 	faults := 1
 	if os.Getenv("LOOM_SIM_FAULTS") == "2" {
@@ -30,6 +30,7 @@ func TestSimMailModel(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			got := c.explore(faults)
 			t.Logf("%d faults: %d states, %d stuck, %d asleep over mail, %d finished over mail", faults, got.states, got.stuck, got.asleep, got.over)
+			t.Logf("tally: model_states=%d", got.states)
 			if (got.stuck > 0) != c.stuck || (got.asleep > 0) != c.asleep || (got.over > 0) != c.over {
 				t.Errorf("want stuck %v, asleep %v, finished over mail %v; after %d moves: %+v", c.stuck, c.asleep, c.over, got.distance, got.example)
 			}

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/store"
@@ -79,7 +80,7 @@ func (a Act) String() string { return actNames[a] }
 // Fault is an act with its delay. Delay 0 with Slow and Late means a drawn one.
 type Fault struct {
 	Act   Act
-	Delay timeSpan
+	Delay time.Duration
 }
 
 // Error is a fault's error. Unknown says that the call may have taken effect.

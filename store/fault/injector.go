@@ -12,8 +12,6 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
-type timeSpan = time.Duration
-
 // Chooser answers what is left to chance. Choose returns a number in [0, n);
 // site names the question. An injector asks one question at a time.
 type Chooser interface {
@@ -198,7 +196,7 @@ func (i *Injector) fault(c *Call) (f Fault, down bool) {
 		f.Act = Pass
 	}
 	if (f.Act == Slow || f.Act == Late) && f.Delay == 0 {
-		f.Delay = i.opts.MaxDelay * timeSpan(1+i.choose("fault.delay", 16)) / 16
+		f.Delay = i.opts.MaxDelay * time.Duration(1+i.choose("fault.delay", 16)) / 16
 	}
 	if f.Act == LoseReply && !c.Op.writes() {
 		f.Act = Fail

@@ -1,0 +1,51 @@
+package sim
+
+import (
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/store"
+)
+
+// checkMail is claim H-36, seen from the log: a message is recorded once at most,
+// and only if somebody posted it (oracle O2: nothing is made up).
+func checkMail(h *History, lives []*life, vs *violations) {
+	type letter struct {
+		to event.ExecutionID
+		id string
+	}
+	sent := map[letter]bool{}
+	for i := range h.Records {
+		r := &h.Records[i]
+		switch {
+		case r.Did == DidPost && r.Receipt.Delivery == store.Posted:
+			sent[letter{r.Execution, r.Message.ID}] = true
+		case r.Did == DidCommit && r.Result.Outcome == store.Committed:
+			for _, p := range r.Request.Post {
+				sent[letter{p.To, p.Message.ID}] = true
+			}
+		}
+	}
+	for _, l := range lives {
+		seen := map[string]bool{}
+		for _, e := range l.log {
+			p, err := e.Decode()
+			if err != nil {
+				continue
+			}
+			id := ""
+			switch p := p.(type) {
+			case event.MessageReceived:
+				id = p.Message
+			case event.CancelRequested:
+				id = p.Message
+			}
+			switch {
+			case id == "":
+			case seen[id]:
+				vs.add("O2", l.id, "message %s is recorded twice", id)
+			case !sent[letter{l.id, id}]:
+				vs.add("O2", l.id, "message %s is recorded and was never posted", id)
+			}
+			seen[id] = true
+		}
+	}
+}
