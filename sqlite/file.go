@@ -16,7 +16,7 @@ import (
 // locks that the engine holds on it in this process.
 type file struct {
 	path string // absolute, symbolic links resolved: all processes name the same locks
-	was  fs.FileInfo
+	was  identity
 }
 
 // locate resolves path, refuses what cannot be a database and, unless existing,
@@ -51,7 +51,7 @@ func locate(path string, existing bool) (*file, error) {
 			return nil, f.vanished(fmt.Errorf("the file is empty, its -wal has %d bytes", size))
 		}
 	}
-	if f.was, err = os.Stat(full); err != nil {
+	if f.was, err = identify(full); err != nil {
 		return nil, f.vanished(err)
 	}
 	return f, nil
@@ -106,11 +106,11 @@ func (f *file) vanished(cause error) error {
 // leads to the file that was opened: whatever is written then is lost with the
 // last descriptor of the old one.
 func (f *file) check() error {
-	info, err := os.Stat(f.path)
+	is, err := identify(f.path)
 	if err != nil {
 		return &Error{Op: "check", Path: f.path, Code: store.ErrVanished, Err: err}
 	}
-	if !os.SameFile(info, f.was) {
+	if !f.was.same(is) {
 		return &Error{Op: "check", Path: f.path, Code: store.ErrVanished, Err: errors.New("another file stands in its place")}
 	}
 	return nil

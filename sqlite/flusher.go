@@ -15,6 +15,7 @@ type flusher struct {
 	tx   *tx
 
 	unsaved int       // bytes committed since the last checkpoint, about
+	told    bool      // the goroutine knows that unsaved is large
 	flushed time.Time // end of the last flush
 }
 
@@ -156,7 +157,7 @@ func (f *flusher) checkpoint(mode string) error {
 	if err := f.db.file.check(); err != nil {
 		return err
 	}
-	f.unsaved = 0
+	f.unsaved, f.told = 0, false
 	if f.conn == nil {
 		return nil
 	}

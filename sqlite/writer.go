@@ -95,7 +95,9 @@ func (w *writer) put(j *job, urgent bool) bool {
 	} else {
 		more = w.queued()
 	}
-	more = more || w.unsaved >= idleBytes
+	if w.unsaved >= idleBytes && !w.told {
+		w.told, more = true, true // so that it waits for a quiet moment
+	}
 	w.drive.Unlock()
 	if more {
 		w.signal()
