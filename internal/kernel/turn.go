@@ -173,9 +173,11 @@ func (m *Machine) sequence(c command, at event.Time) {
 		due := c.op.after(at)
 		switch q := p.(type) {
 		case event.TimerScheduled:
-			q.Deadline, p = due, q
+			q.Deadline = due
+			p = q
 		case event.MessageAwaited:
-			q.Deadline, p = due, q
+			q.Deadline = due
+			p = q
 		}
 		if c.op.Ending == Open {
 			m.setDue(c.op, due)

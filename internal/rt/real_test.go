@@ -22,7 +22,7 @@ func TestCoroutineHandsControlBackAndForth(t *testing.T) {
 		}
 		trace = append(trace, 10+i)
 	}
-	if co.Resume() || co.Resume() {
+	if co.Resume() {
 		t.Fatal("alive after its end")
 	}
 	want := []int{0, 10, 1, 11, 2, 12}

@@ -198,6 +198,20 @@ func TestEachOracleCanFail(t *testing.T) {
 			_, e := commitOf(*j, event.KindTimerFired)
 			e.Meta = nil
 		}},
+		{"a commit under a stale token", "O8", "the row stood at 1", func(j *Judgement) {
+			r, _ := commitOf(*j, event.KindTimerFired)
+			r.Request.Expect.Fence = 0
+		}},
+		{"a commit of somebody else", "O8", `wrote as "A"`, func(j *Judgement) {
+			r, _ := commitOf(*j, event.KindTimerFired)
+			r.Request.As = "A"
+		}},
+		{"a commit that is not known again", "O8", "sent again", func(j *Judgement) {
+			r, _ := commitOf(*j, event.KindMessageReceived)
+			again := *r
+			again.Result = store.Result{Outcome: store.Refused, Refusal: store.RefusedHead}
+			j.History.Records = append(j.History.Records, again)
+		}},
 		{"a call on a zombie", "O9", `while "B" owned it`, func(j *Judgement) { j.Ledger.Calls[2].Node = "A" }},
 		{"a call on a stranger", "O9", "never owned it", func(j *Judgement) { j.Ledger.Calls[2].Node = "C" }},
 		{"two calls under one token", "O9", "called twice under token 1", func(j *Judgement) { j.Ledger.Calls = append(j.Ledger.Calls, j.Ledger.Calls[2]) }},

@@ -46,6 +46,7 @@ func Judge(j Judgement) []Violation {
 	lives := j.History.lives()
 	var vs violations
 	checkLogs(j.History, &vs)
+	checkWriters(j.History, &vs)
 	checkTokens(lives, &vs)
 	checkTimers(j, lives, &vs)
 	checkMail(j.History, lives, &vs)
