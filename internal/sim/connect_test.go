@@ -100,8 +100,9 @@ func crowd(w *World, h *History) func() {
 			n := w.Node(name)
 			link := n.Connect(db, h, fault.Rates{LoseReply: 60, LoseRequest: 60, Fail: 60, FailRead: 60, FailRenew: 100, Slow: 60, Late: 60}, nil)
 			n.Go("acts", func() {
+				seen := map[event.ExecutionID]store.Head{}
 				for range 40 {
-					crowdAct(w, n, link.Store)
+					crowdAct(w, n, link.Store, seen)
 				}
 				if left--; left == 0 {
 					done.Open()
@@ -113,7 +114,7 @@ func crowd(w *World, h *History) func() {
 	}
 }
 
-func crowdAct(w *World, n *Node, s store.Store) {
+func crowdAct(w *World, n *Node, s store.Store, seen map[event.ExecutionID]store.Head) {
 	id := event.ExecutionID(fmt.Sprint("e", w.Decide("execution", 2)))
 	if w.Chance("renew", 500) {
 		s.Leaser.Renew(background, store.NodeID(n.name), 3*time.Second, nil)
@@ -129,6 +130,20 @@ func crowdAct(w *World, n *Node, s store.Store) {
 		q = startOf(id, 1, n.name, w.StoreNow())
 		q.Nonce = nonce
 	default:
+		if old, ok := seen[id]; ok && w.Chance("old", 300) {
+			head = old // it acts on what it saw before
+		} else {
+			seen[id] = head
+		}
+		if w.Chance("forged", 50) {
+			head.Tip.Fence++
+		}
+		if w.Chance("unmarked", 100) {
+			head.Tip.Mark = store.Nonce{}
+		}
+		if w.Chance("masked", 50) {
+			q.As = "A"
+		}
 		q.Expect = head.Tip
 		switch w.Decide("act", 4) {
 		case 0:
@@ -195,7 +210,7 @@ func TestSimCrowd(t *testing.T) {
 			}
 		}
 	}
-	if again < seeds || commits < 10*seeds {
+	if again < seeds/2 || commits < 10*seeds {
 		t.Errorf("%d commits, %d of them answered again: the faults do not reach", commits, again)
 	}
 	t.Logf("tally: seeds=%d", seeds)
