@@ -33,6 +33,9 @@ func (db *DB) read(ctx context.Context, op string, f func(*sqlite3.Conn) error) 
 	if db.isClosed() {
 		return db.errClosed(op)
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // where a slot is free as well, select would choose at random
+	}
 	if err := db.file.check(); err != nil {
 		return err
 	}
