@@ -72,8 +72,12 @@ func (l *latch) Opened() bool {
 	return l.open
 }
 
-// Wait implements rt.Latch.
+// Wait implements rt.Latch. A door that is open on arrival lets in whatever ctx
+// says, as the real one does.
 func (l *latch) Wait(ctx context.Context) error {
+	if l.open {
+		ctx = context.Background()
+	}
 	return l.n.wait(ctx, "latch", func() bool { return l.open }, func(f *fiber) {
 		if f != nil && !slices.Contains(l.waiters, f) {
 			l.waiters = append(l.waiters, f)

@@ -413,3 +413,26 @@ func BenchmarkStep(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(w.Steps()), "ns/step")
 }
+
+func TestOpenLatchBeforeEndedContext(t *testing.T) {
+	for seed := range uint64(20) {
+		w := New(seed, nil)
+		n := w.Outside()
+		err := w.Run(func() {
+			l := n.NewLatch()
+			ctx, cancel := n.WithCancel(background)
+			cancel(nil)
+			if l.Wait(ctx) == nil || l.Opened() {
+				w.Fail("it was closed")
+			}
+			l.Open()
+			l.Open()
+			if l.Wait(ctx) != nil || !l.Opened() {
+				w.Fail("it is open")
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
