@@ -45,11 +45,15 @@ func (r *Runtime) bootstrap(ctx context.Context, j *kernel.Journal, env event.En
 	}
 }
 
+// clientTries is how often a runtime that holds no lease sends a start whose outcome
+// it does not learn.
+const clientTries = 20
+
 // sendStart sends a start until its outcome is known. A definite failure is tried
 // three times; an unknown one is resolved by sending it again.
 func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Result, error) {
 	wait, definite := 2*time.Millisecond, 0
-	for {
+	for try := 1; ; try++ {
 		res, err := r.commitOne(ctx, req)
 		if err == nil && (res.Outcome == store.Committed || res.Outcome == store.Refused && res.Refusal != store.RefusedLease) {
 			return res, nil
@@ -66,7 +70,7 @@ func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Resu
 			definite = 0
 		}
 		_, held := r.node.holds()
-		if definite == 3 || ctx.Err() != nil || res.Outcome == store.Unknown && !held && !r.tune.ClientOnly {
+		if definite == 3 || ctx.Err() != nil || !held && (!r.tune.ClientOnly || try == clientTries) {
 			return res, &StorageWriteError{ID: req.Execution, Err: errors.Join(err, context.Cause(ctx)), Definite: definite > 0}
 		}
 		if r.waitFor(ctx, r.world.NewSignal(), wait) == nil {

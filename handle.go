@@ -7,6 +7,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/internal/rt"
 	"github.com/loomwork/loom/store"
 )
 
@@ -77,45 +78,44 @@ func (h *handle) Cancel(ctx context.Context, reason string) error {
 
 // result follows an execution to its end. own is a run to ask first.
 func (r *Runtime) result(ctx context.Context, id event.ExecutionID, own *run) (json.RawMessage, error) {
-	s := r.watch(id)
-	defer r.unwatch(id, s)
+	if own == nil {
+		own = r.liveRun(id)
+	}
+	var changed rt.Signal
 	for {
-		if x := own; x != nil || r.liveRun(id) != nil {
-			if x == nil {
-				x = r.liveRun(id)
+		if own != nil {
+			if err := own.done.Wait(ctx); err != nil {
+				return nil, err
 			}
-			if x != nil {
-				if err := x.done.Wait(ctx); err != nil {
-					return nil, err
-				}
-				if e := x.ending(); e != nil {
-					return e.outcome(id)
-				}
-				if err := x.takeError(); err != nil {
-					return nil, err
-				}
+			if e := own.ending(); e != nil {
+				return e.outcome(id)
+			}
+			if err := own.takeError(); err != nil {
+				return nil, err
 			}
 		}
-		own = nil
 		if r.closing() {
 			return nil, ErrClosed
 		}
-		e, err := r.stored(ctx, id)
-		if err != nil {
-			return nil, err
+		if changed == nil { // before the store is asked, or a change could be missed
+			changed = r.watch(id)
+			defer r.unwatch(id, changed)
 		}
-		if e != nil {
+		if e, err := r.stored(ctx, id); err != nil {
+			return nil, err
+		} else if e != nil {
 			return e.outcome(id)
 		}
 		if why := r.skipReason(id); why != nil {
 			return nil, why
 		}
-		if r.liveRun(id) != nil {
+		if own = r.liveRun(id); own != nil {
 			continue
 		}
-		if err := r.waitFor(ctx, s, r.poll()); err != nil {
+		if err := r.waitFor(ctx, changed, r.poll()); err != nil {
 			return nil, err
 		}
+		own = r.liveRun(id)
 	}
 }
 

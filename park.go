@@ -100,8 +100,8 @@ func (x *run) mayPark() bool {
 // handOver lets a stopping run go once its effects have returned, or their time is
 // up; true if the run is over.
 func (x *run) handOver() bool {
-	if x.dead.Load() {
-		return true
+	if x.sending {
+		return false // its answer comes first
 	}
 	if x.calling > 0 {
 		now := x.rt.node.now()
@@ -149,5 +149,8 @@ func (x *run) letGo(at event.Time) store.Tip {
 // parked notes that the store has the execution now.
 func (x *run) parked(at event.Time) {
 	x.dead.Store(true)
+	if x.j.Seen() < x.mailKnown {
+		at = 0 // the store has made the wake-up now, for the mail's sake
+	}
 	x.rt.wakeScanAt(at)
 }

@@ -2,6 +2,7 @@ package loom
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/store"
@@ -43,6 +44,10 @@ func (r *Runtime) reconcileOnce() {
 	}
 }
 
+// hintPause is the shortest time between two looks on account of hints: this
+// process's own writes give hints too.
+const hintPause = 10 * time.Millisecond
+
 // hintLoop wakes what may have to look when another process wrote.
 func (r *Runtime) hintLoop() {
 	var version int64
@@ -62,6 +67,9 @@ func (r *Runtime) hintLoop() {
 			r.hinted()
 		}
 		version = v
+		if r.sleep(hintPause) != nil {
+			return
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ type run struct {
 	dead  atomic.Bool   // nothing may be called any more
 	owned atomic.Uint64 // the lease lapse under which ownership was last seen
 	fired atomic.Bool   // the armed timer has fired
+	since atomic.Int64  // Mono at which the body was last given control, 0 while it waits
 	// durable says that sequence 0 is; it is set before born opens.
 	durable atomic.Bool
 
@@ -92,7 +93,7 @@ func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
 		Body: func(k *kernel.Branch) kernel.End {
 			return f.run(&branch{Context: bodyContext, k: k, run: x}, x.m.State().Input, r.tune.MaxPayload)
 		},
-		Coroutine: r.world.Coroutine,
+		Coroutine: x.watched,
 		Stamp:     r.node.now,
 	})
 	if r.hooks.any() {

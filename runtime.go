@@ -90,6 +90,7 @@ func Open(ctx context.Context, src store.Source, opts ...Option) (*Runtime, erro
 		r.loop("lease", r.node.keep)
 		r.loop("scan", r.scanLoop)
 		r.loop("reconcile", r.reconcileLoop)
+		r.loop("watch", r.watchLoop)
 	}
 	if st.Hints != nil {
 		r.loop("hints", r.hintLoop)

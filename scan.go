@@ -2,6 +2,7 @@ package loom
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/loomwork/loom/event"
@@ -61,16 +62,38 @@ func (r *Runtime) scanOnce() (next event.Time) {
 		return event.Never
 	}
 	r.node.saw(now)
-	claimed := 0
-	for _, h := range heads {
-		if !r.skips(h) && r.claim(h) {
-			claimed++
-		}
-	}
-	if len(heads) == limit && claimed > 0 {
+	if r.claimAll(heads) > 0 && len(heads) == limit {
 		return 0 // there may be more
 	}
 	return next
+}
+
+// claimAll claims what this node may claim of heads, side by side, so that the
+// claims share the store's commits, and returns how many it got.
+func (r *Runtime) claimAll(heads []store.Head) int {
+	var left, claimed atomic.Int64
+	all := r.world.NewLatch()
+	left.Store(1)
+	done := func() {
+		if left.Add(-1) == 0 {
+			all.Open()
+		}
+	}
+	for _, h := range heads {
+		if r.skips(h) {
+			continue
+		}
+		left.Add(1)
+		r.world.Go("claim", func() {
+			defer done()
+			if r.claim(h) {
+				claimed.Add(1)
+			}
+		})
+	}
+	done()
+	_ = all.Wait(forever)
+	return int(claimed.Load())
 }
 
 // wakeScanAt makes the scanner look at an instant of the node's clock.
