@@ -7,7 +7,7 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
-// claim
+// claim A-34
 func TestParseLevel(t *testing.T) {
 	for text, want := range map[string]store.Level{"2.2.0": store.Level22, "2.3.0": store.Level23} {
 		if got, err := store.ParseLevel(text); got != want || err != nil || got.String() != text {

@@ -27,7 +27,7 @@ func hintCases() []Case {
 
 func aboutCases() []Case {
 	return needs([]store.Part{store.PartAbout},
-		Case{Name: "about/level", Quote: "Level returns the SPI level that the store effectively has now; it may be lower than the one it claims.", run: func(p *probe) { // claim A-38
+		Case{Name: "about/level", Quote: "Level returns the SPI level that the store effectively has now; it may be lower than the one it claims.", run: func(p *probe) {
 			level, err := p.s.About.Level(p.ctx)
 			if err != nil {
 				p.fatalf("Level: %v", err)

@@ -257,6 +257,7 @@ func (b backwards) List(ctx context.Context, q store.Query) ([]store.Head, strin
 func TestDefectsAreFound(t *testing.T) {
 	for _, d := range defects {
 		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
 			failed, _ := outcome(t, opener(store.Level23, d.wrap), "2.3.0")
 			for _, name := range d.want {
 				if !slices.Contains(failed, name) {

@@ -44,7 +44,16 @@ func deleterCases() []Case {
 			p.post("d", "m1")
 			req := p.step("d", res)
 			req.Events = events("d", 1, 3000)
-			p.remove("d", p.deleting("d", p.must(req)).Tip)
+			going := p.deleting("d", p.must(req))
+			p.wants("neighbour") // from here on nobody drives it and nobody starts it, however far the removal is
+			for done := false; !done; {
+				p.refused(p.birth("d"), store.RefusedState)
+				var err error
+				if done, err = p.s.Deleter.Delete(p.ctx, "d", going.Tip); err != nil {
+					p.fatalf("Delete: %v", err)
+				}
+				p.wants("neighbour")
+			}
 
 			v := p.see("d")
 			if v.tip != store.Absent() || v.ok || len(v.log) != 0 || len(v.mail) != 0 {
@@ -52,7 +61,6 @@ func deleterCases() []Case {
 			}
 			p.lists(store.Query{Labels: map[string]string{"x": "1"}})
 			p.lists(store.Query{}, "neighbour")
-			p.wants("neighbour")
 			if rec := p.send("d", "m2"); rec.Delivery != store.NoSuch {
 				p.failf("a post to what is deleted: delivery %d", rec.Delivery)
 			}
@@ -88,7 +96,7 @@ func deleterCases() []Case {
 			req.State = store.StateDeleting
 			p.remove("d", p.must(req).Tip)
 		}},
-		Case{Name: "delete/and-again", Quote: ruleFloor, run: recreated}, // race 10, race 11
+		Case{Name: "delete/and-again", Quote: ruleFloor, run: recreated}, // claim H-09, race 10, race 11
 	)
 }
 

@@ -18,7 +18,7 @@ func isRefused(err error) bool { return errors.Is(err, store.ErrRefused) }
 // claim
 func incarnationCases() []Case {
 	return at23(needs(append(mailing, store.PartDeleter),
-		Case{Name: "incarnation/byte-identical-recreation", Quote: ruleIncarnation, run: func(p *probe) { // claim, case 7
+		Case{Name: "incarnation/byte-identical-recreation", Quote: ruleIncarnation, run: func(p *probe) { // claim, case 7
 			start := p.birth("x")
 			old := p.must(start)
 			late := p.step("x", old)
@@ -39,7 +39,7 @@ func incarnationCases() []Case {
 				p.failf("the log of the re-created execution has %d events", len(log))
 			}
 		}},
-		Case{Name: "incarnation/observations-agree", Quote: ruleAnchor, run: func(p *probe) { // claim
+		Case{Name: "incarnation/observations-agree", Quote: ruleAnchor, run: func(p *probe) { // claim A-33
 			res := p.must(p.birth("x"))
 			for range 5 {
 				one, two := p.tip("x"), p.tip("x")

@@ -77,7 +77,7 @@ func (p *probe) lists(q store.Query, ids ...event.ExecutionID) {
 
 func ownedCases() []Case {
 	return needs(mailing,
-		Case{Name: "owned/all", Quote: ruleOwned, run: func(p *probe) { // claim H-01
+		Case{Name: "owned/all", Quote: ruleOwned, run: func(p *probe) {
 			p.node("n1")
 			p.node("n2")
 			a := p.must(p.birthFor("a", "n1"))

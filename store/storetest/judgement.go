@@ -25,7 +25,7 @@ const (
 // judgementCases has a case for each step, and for each pair of neighbours one
 // in which both apply: the earlier one has to win.
 func judgementCases() []Case {
-	return needs(owning, // claim B-17, B-18
+	return needs(owning, // claim A-02, B-17, B-18
 		Case{Name: "judgement/invalid", Quote: step1, run: judgeInvalid},
 		Case{Name: "judgement/invalid-before-again", Quote: step1, run: func(p *probe) {
 			req := p.birth("j")

@@ -35,7 +35,7 @@ func (p *probe) shutBench(b Bench) {
 
 func processCases() []Case {
 	cases := needs(mailing,
-		Case{Name: "process/strong-reads", Quote: ruleStrong, run: func(p *probe) { // claim B-66
+		Case{Name: "process/strong-reads", Quote: ruleStrong, run: func(p *probe) {
 			b := p.second()
 			defer p.shutBench(b)
 			p.node("n1")
@@ -57,7 +57,7 @@ func processCases() []Case {
 				}
 			}
 		}},
-		Case{Name: "process/one-winner", Quote: ruleOneWinner, run: func(p *probe) { // claim B-40, case 3, race 13
+		Case{Name: "process/one-winner", Quote: ruleOneWinner, run: func(p *probe) { // case 3, race 13
 			b := p.second()
 			defer p.shutBench(b)
 			for round := range 10 {
@@ -77,7 +77,7 @@ func processCases() []Case {
 				p.oneWins(out, store.RefusedHead)
 			}
 		}},
-		Case{Name: "process/lives-on", Quote: ruleWhole, run: livesOn}, // claim B-67
+		Case{Name: "process/lives-on", Quote: ruleWhole, run: livesOn},
 	)
 	hint := needs([]store.Part{store.PartHints},
 		Case{Name: "process/hint", Quote: ruleHint, run: func(p *probe) { // case 61

@@ -44,7 +44,7 @@ func comments(t *testing.T) []string {
 
 func normal(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// claim H-26: every MUST of package store has a case, and every quote is one.
+// Every MUST of package store has a case, and every quote is one.
 func TestEveryMustHasACase(t *testing.T) {
 	all := comments(t)
 	quotes := map[string]bool{}

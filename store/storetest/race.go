@@ -66,7 +66,7 @@ func (p *probe) oneWins(res []store.Result, why ...store.Refusal) {
 
 func raceCases() []Case {
 	return needs(mailing, // case 63
-		Case{Name: "race/one-id", Quote: ruleOneWinner, run: func(p *probe) { // claim A-09, B-40, case 1, case 3, case 4
+		Case{Name: "race/one-id", Quote: ruleOneWinner, run: func(p *probe) { // case 1, case 3, case 4
 			reqs := make([]store.Request, crowd)
 			for i := range reqs {
 				reqs[i] = p.birth("x")
@@ -94,13 +94,18 @@ func raceCases() []Case {
 		}},
 		Case{Name: "race/claims", Quote: ruleOneWinner, run: func(p *probe) { // claim H-34, race 15
 			res := p.parked("x", flow, 0)
-			reqs := make([]store.Request, crowd)
-			for i := range reqs {
-				node := store.NodeID(fmt.Sprintf("n%d", i))
-				p.node(node)
-				reqs[i] = p.take("x", res, node, store.Unowned)
+			p.oneWins(p.compete(p.claims("x", res, crowd)), store.RefusedFence)
+		}},
+		Case{Name: "race/claims-and-commits", Quote: ruleOneWinner, run: func(p *probe) { // claim A-09, race 13
+			for round := range 8 {
+				id := event.ExecutionID(fmt.Sprintf("x-%d", round))
+				res := p.parked(id, flow, 0)
+				reqs := p.claims(id, res, crowd/2)
+				for range crowd / 2 {
+					reqs = append(reqs, p.step(id, res))
+				}
+				p.oneWins(p.compete(reqs), store.RefusedFence, store.RefusedHead)
 			}
-			p.oneWins(p.compete(reqs), store.RefusedFence)
 		}},
 		Case{Name: "race/commits-on-one-tip", Quote: ruleOneWinner, run: func(p *probe) { // claim H-26, race 39, case 78
 			res := p.must(p.birth("x"))
@@ -136,6 +141,17 @@ func raceCases() []Case {
 		Case{Name: "race/tips", Quote: ruleTip, run: raceTips},                   // claim A-20
 		Case{Name: "race/renewals", Quote: ruleOvertake, run: raceRenewals},      // case 30
 	)
+}
+
+// claims returns n claims of an unowned execution, each by a node of its own.
+func (p *probe) claims(id event.ExecutionID, res store.Result, n int) []store.Request {
+	reqs := make([]store.Request, n)
+	for i := range reqs {
+		node := store.NodeID(fmt.Sprintf("n%d", i))
+		p.node(node)
+		reqs[i] = p.take(id, res, node, store.Unowned)
+	}
+	return reqs
 }
 
 // postsAndPark parks executions while mail comes for them: whatever the order,

@@ -7,7 +7,7 @@ const ruleResend = "Resending: a request with the nonce of a committed one MUST 
 
 func resendCases() []Case {
 	return needs(owning,
-		Case{Name: "resend/step", Quote: ruleResend, run: func(p *probe) { // race 26, case 12
+		Case{Name: "resend/step", Quote: ruleResend, run: func(p *probe) { // claim H-08, race 26, case 12
 			p.node("n1")
 			req := p.step("r", p.must(p.birthFor("r", "n1")))
 			done := p.must(req)

@@ -110,7 +110,7 @@ func runnableCases() []Case {
 				}
 			}
 		}},
-		Case{Name: "runnable/lapsed", Quote: ruleOver, run: func(p *probe) { // claim B-52, race 28
+		Case{Name: "runnable/lapsed", Quote: ruleOver, run: func(p *probe) { // race 28
 			p.lease("n1", time.Second)
 			p.node("n2")
 			p.must(p.birthFor("mine", "n1"))

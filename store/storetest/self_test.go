@@ -90,7 +90,7 @@ func outcome(t *testing.T, open storetest.Opener, claim string) (failed, skipped
 	return failed, skipped
 }
 
-// claim, H-14: a store without incarnations.
+// claim: a store without incarnations.
 func TestLegacyStoreAtEachClaim(t *testing.T) {
 	legacy := opener(store.Level22, nil)
 	three := []string{"incarnation/byte-identical-recreation", "incarnation/observations-agree", "incarnation/stable"}

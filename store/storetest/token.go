@@ -71,7 +71,7 @@ func tokenCases() []Case {
 				p.failf("a claim with a release gives token %d, owner %q", res.Tip.Fence, res.Owner)
 			}
 		}},
-		Case{Name: "token/tip-of-one-commit-has-one-winner", Quote: step6, run: func(p *probe) { // claim A-02, race 13
+		Case{Name: "token/tip-of-one-commit-has-one-winner", Quote: step6, run: func(p *probe) { // race 13
 			p.node("n1")
 			res := p.must(p.birth("t"))
 			reward, waker := p.step("t", res), p.take("t", res, "n1", store.Unowned)
