@@ -37,9 +37,7 @@ func Await[T any](ctx Context, name string, opts ...AwaitOption) (T, error) {
 	if denied != kernel.Allowed {
 		return zero, b.denied(denied)
 	}
-	if denied := b.k.Wait(op); denied != kernel.Allowed {
-		return zero, b.denied(denied)
-	}
+	b.k.Wait(op)
 	switch op.Ending {
 	case kernel.GaveWay:
 		return zero, ErrCancelled

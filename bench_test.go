@@ -9,7 +9,13 @@ import (
 	"github.com/loomwork/loom/store/memstore"
 )
 
-var payload = func() string { b := make([]byte, 98); for i := range b { b[i] = 'x' }; return string(b) }()
+var payload = func() string {
+	b := make([]byte, 98)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return string(b)
+}()
 
 func threeSteps() *loom.Flow[int, string] {
 	return loom.NewFlow("three", func(ctx loom.Context, n int) (string, error) {

@@ -22,7 +22,7 @@ func (x *run) beginCalls() (moved bool) {
 	x.calls = nil
 	for i, op := range waiting {
 		switch {
-		case op.Ending != kernel.Open || op.Calling:
+		case op.Ending != kernel.Open || op.Call != nil:
 		case op.Cancelled:
 			x.m.FailEffect(op, op.Attempts, cancelledFailure)
 			x.calls = append(x.calls, waiting[i+1:]...)
@@ -43,33 +43,29 @@ func (x *run) beginCalls() (moved bool) {
 
 // call calls one effect on a fiber of its own.
 func (x *run) call(op *kernel.Op) {
-	s := op.Effect.Do.(*step)
-	op.Calling = true
 	x.calling++
 	if op.Effect.ReadOnly {
 		x.readers++
 	}
-	attempt := op.Attempts + 1
-	ctx, cancel := x.rt.world.WithCancel(x.ctx)
-	if x.contexts == nil {
-		x.contexts = map[*kernel.Op]context.CancelCauseFunc{}
+	ctx := &effectContext{run: x, op: op, attempt: op.Attempts + 1}
+	op.Call = ctx
+	x.rt.world.Go("effect", ctx.callEffect)
+}
+
+// callEffect is the effect's fiber.
+func (c *effectContext) callEffect() {
+	x, s := c.run, c.op.Effect.Do.(*step)
+	l := letter{op: c.op, attempt: c.attempt}
+	// Nothing may come between this check and the call: a fiber that was paused
+	// before it finds out here that its lease ran out meanwhile.
+	if !x.mayCall(s.readOnly) {
+		l.skipped = true
+		x.send(l)
+		return
 	}
-	x.contexts[op] = cancel
-	ectx := &effectContext{Context: ctx, run: x, op: op, attempt: attempt}
-	x.rt.world.Go("effect", func() {
-		l := letter{op: op, attempt: attempt}
-		// Nothing may come between this check and the call: a fiber that was paused
-		// before it finds out here that its lease ran out meanwhile.
-		if !x.mayCall(op.Effect.ReadOnly) {
-			l.skipped = true
-			x.send(l)
-			return
-		}
-		l.settled = true
-		defer func() { x.send(l) }() // also on Goexit in the effect
-		l.err = errExited
-		l.result, l.err = s.invoke(ectx, cancel, x)
-	})
+	l.err = errExited
+	defer func() { x.send(l) }() // also on Goexit in the effect
+	l.result, l.err = s.invoke(c)
 }
 
 var errExited = Code(event.CodeExited)
@@ -89,9 +85,9 @@ func (x *run) mayCall(readOnly bool) bool {
 }
 
 // invoke calls the effect once, within its time limit.
-func (s *step) invoke(ctx *effectContext, cancel context.CancelCauseFunc, x *run) (result json.RawMessage, err error) {
+func (s *step) invoke(ctx *effectContext) (result json.RawMessage, err error) {
 	if s.timeout > 0 {
-		stop := x.rt.world.After(s.timeout, func() { cancel(context.DeadlineExceeded) })
+		stop := ctx.run.rt.world.After(s.timeout, func() { ctx.end(context.DeadlineExceeded) })
 		defer stop()
 	}
 	defer func() {
@@ -100,7 +96,7 @@ func (s *step) invoke(ctx *effectContext, cancel context.CancelCauseFunc, x *run
 		}
 	}()
 	result, err = s.call(ctx)
-	if err != nil && s.timeout > 0 && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+	if err != nil && ctx.timedOut() {
 		err = &attemptTimeout{after: s.timeout.String(), err: err}
 	}
 	return result, err
@@ -145,11 +141,8 @@ func (x *run) returned(op *kernel.Op) {
 	if op.Effect.ReadOnly {
 		x.readers--
 	}
-	op.Calling = false
-	if cancel := x.contexts[op]; cancel != nil {
-		cancel(nil)
-		delete(x.contexts, op)
-	}
+	op.Call.(*effectContext).end(context.Canceled) // what was derived from it ends too
+	op.Call = nil
 }
 
 // settleEffect takes what an effect returned.
@@ -183,16 +176,21 @@ func (x *run) settleEffect(l letter) {
 // giveWay asks an effect to: its context ends, and after the grace its outcome is
 // recorded as unknown. One that is not being called settles at once.
 func (x *run) giveWay(op *kernel.Op) {
-	if !op.Calling {
+	call, ok := op.Call.(*effectContext)
+	if !ok {
 		x.calls = append(x.calls, op) // beginCalls settles it
 		x.m.GiveUpAt(op, 0)
 		return
 	}
-	if cancel := x.contexts[op]; cancel != nil {
-		cancel(ErrCancelled)
-	}
+	call.end(ErrCancelled)
 	x.m.GiveUpAt(op, x.rt.node.now().Add(x.rt.tune.CancelGrace))
 }
 
-// forget drops an effect that was given up; its fiber may still run.
-func (x *run) forget(op *kernel.Op) { delete(x.contexts, op) }
+// endEffects ends the contexts of the effects that run.
+func (x *run) endEffects(cause error) {
+	for _, op := range x.m.OpenEffects() {
+		if call, ok := op.Call.(*effectContext); ok {
+			call.end(cause)
+		}
+	}
+}

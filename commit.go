@@ -36,12 +36,14 @@ func (x *run) mustCommit() bool {
 	if x.sending || !x.j.Dirty() {
 		return false
 	}
+	if events, _ := x.j.Backlog(); x.readers == 0 || x.urgent || events >= lazyEvents || x.full() {
+		return true
+	}
 	now := x.rt.node.now()
 	if x.lazyUntil == 0 {
 		x.lazyUntil = now.Add(lazyTime)
 	}
-	events, _ := x.j.Backlog()
-	return x.readers == 0 || x.urgent || events >= lazyEvents || x.full() || now >= x.lazyUntil
+	return now >= x.lazyUntil
 }
 
 // full reports whether too much is not durable to go on without waiting.
@@ -173,7 +175,7 @@ func (x *run) poison(err error) {
 // events never became durable.
 func (x *run) abort(cause error) {
 	x.dead.Store(true)
-	x.cancel(cause)
+	x.endEffects(cause)
 	if n, _ := x.j.Backlog(); n > 0 {
 		x.aborted(x.j.Durable()+1, cause)
 	}
@@ -196,7 +198,7 @@ func (x *run) stillMine() bool {
 	if lapse == x.owned.Load() {
 		return true
 	}
-	h, found, err := x.rt.st.Index.Get(x.ctx, x.id)
+	h, found, err := x.rt.st.Index.Get(x.rt.ctx, x.id)
 	if err != nil {
 		x.rt.log.Warn("loom: ownership not confirmed", "execution", x.id, "err", err)
 		x.wakeIn(x.rt.tune.Lease / 12)

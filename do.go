@@ -53,9 +53,7 @@ func Do[T any](ctx Context, name string, fn func(context.Context) (T, error), op
 	if d != kernel.Allowed {
 		return zero, b.denied(d)
 	}
-	if d := b.k.Wait(op); d != kernel.Allowed {
-		return zero, b.denied(d)
-	}
+	b.k.Wait(op)
 	if op.Ending == kernel.Failed {
 		return zero, &StepError{Step: op.Path, RecordedError: recordedOf(op.Failure)}
 	}

@@ -123,6 +123,9 @@ func (x *run) fireDue() (moved bool) {
 	if x.m.Ended() {
 		return false
 	}
+	if x.dueAt() == event.Never {
+		return false
+	}
 	now := x.rt.node.now()
 	if at := x.m.State().Deadline; at != 0 && at <= now && x.m.State().Cancel == nil {
 		x.m.Cancel(event.CancelRequested{Cause: kernel.CauseDeadline})
@@ -140,7 +143,6 @@ func (x *run) fireDue() (moved bool) {
 		case op.Cancelled:
 			x.m.FailEffect(op, op.Attempts, &event.Failure{Code: event.CodeOutcomeUnknown,
 				Message: "the execution was cancelled, and the step did not settle in time"})
-			x.forget(op)
 		default:
 			x.calls = append(x.calls, op) // the next attempt
 		}
@@ -163,7 +165,7 @@ func (x *run) diverged(err error) {
 // leave ends the run, however it ended.
 func (x *run) leave() {
 	x.dead.Store(true)
-	x.cancel(errSuperseded)
+	x.endEffects(errSuperseded)
 	if x.timer != nil {
 		x.timer()
 	}

@@ -2,25 +2,113 @@ package loom
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/loomwork/loom/internal/kernel"
 )
 
-// effectContext is what an effect gets: it carries who calls it.
+// effectContext is what an effect gets: it carries who calls it, and it ends when the
+// execution is cancelled, when its attempt takes too long, or when its run leaves. It
+// makes its channel only for who asks for it.
 type effectContext struct {
-	context.Context
 	run     *run
 	op      *kernel.Op
 	attempt int
+
+	mu    sync.Mutex
+	cause error // why it has ended, nil while it has not
+	done  chan struct{}
+	after []func() // to be called at the end; see AfterFunc
 }
 
 type effectKey struct{}
 
+// Deadline implements context.Context: there is none by the wall clock.
+func (c *effectContext) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// Done implements context.Context.
+func (c *effectContext) Done() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.done == nil {
+		c.done = make(chan struct{})
+		if c.cause != nil {
+			close(c.done)
+		}
+	}
+	return c.done
+}
+
+// Err implements context.Context.
+func (c *effectContext) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch c.cause {
+	case nil:
+		return nil
+	case context.DeadlineExceeded:
+		return context.DeadlineExceeded
+	}
+	return context.Canceled
+}
+
+// Value implements context.Context.
 func (c *effectContext) Value(key any) any {
 	if key == (effectKey{}) {
 		return c
 	}
-	return c.Context.Value(key)
+	return nil
+}
+
+// AfterFunc makes contexts that are derived from this one end with it, without a
+// goroutine of their own: package context looks for this method.
+func (c *effectContext) AfterFunc(fn func()) (stop func() bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause != nil {
+		c.run.rt.world.Go("after", fn)
+		return func() bool { return false }
+	}
+	i := len(c.after)
+	c.after = append(c.after, fn)
+	return func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if i >= len(c.after) || c.after[i] == nil {
+			return false
+		}
+		c.after[i] = nil
+		return true
+	}
+}
+
+// end ends the context; only the first cause counts.
+func (c *effectContext) end(cause error) {
+	c.mu.Lock()
+	if c.cause != nil {
+		c.mu.Unlock()
+		return
+	}
+	c.cause = cause
+	if c.done != nil {
+		close(c.done)
+	}
+	after := c.after
+	c.after = nil
+	c.mu.Unlock()
+	for _, fn := range after {
+		if fn != nil {
+			fn()
+		}
+	}
+}
+
+// timedOut reports whether the attempt's time limit ended the context.
+func (c *effectContext) timedOut() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause == context.DeadlineExceeded
 }
 
 func effectOf(ctx context.Context) *effectContext {

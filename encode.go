@@ -9,12 +9,11 @@ import (
 // encode writes a user's value down, once: JSON without HTML escapes, map keys
 // sorted. The error is an [*InputValidationError] or a [*TooLargeError].
 func encode(what string, v any, limit int) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, &InputValidationError{What: what, Err: err}
+	buf := encodeBuffers.Get().(*encodeBuffer)
+	if err := buf.enc.Encode(v); err != nil {
+		return nil, &InputValidationError{What: what, Err: err} // an encoder remembers some errors: it is not kept
 	}
+	defer buf.free()
 	raw := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	if replaced(raw) {
 		return nil, &InputValidationError{What: what, Err: errors.New("holds text that is not valid UTF-8")}
@@ -22,7 +21,7 @@ func encode(what string, v any, limit int) (json.RawMessage, error) {
 	if len(raw) > limit {
 		return nil, &TooLargeError{What: what, Bytes: len(raw), Limit: limit}
 	}
-	return raw, nil
+	return bytes.Clone(raw), nil
 }
 
 // replaced reports whether the encoder met invalid UTF-8, for which it writes

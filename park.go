@@ -16,8 +16,10 @@ func (x *run) pause() {
 	if x.mailAgain != 0 {
 		at = min(at, x.mailAgain)
 	}
-	if park := x.idleSince.Add(x.rt.tune.Unload); x.idleSince != 0 && park > x.rt.node.now() {
-		at = min(at, park)
+	if x.idleSince != 0 {
+		if park := x.idleSince.Add(x.rt.tune.Unload); park > x.rt.node.now() {
+			at = min(at, park)
+		}
 	}
 	if x.lazyUntil != 0 && !x.sending {
 		at = min(at, x.lazyUntil)
@@ -76,7 +78,7 @@ func (x *run) quiet() (quiet, awaits bool) {
 func (x *run) ride() *store.Release {
 	quiet, awaits := x.quiet()
 	at := x.dueAt()
-	if !quiet || awaits || x.stopping() || at < x.rt.node.now().Add(x.rt.tune.Unload) {
+	if !quiet || awaits || at == event.Never || x.stopping() || at < x.rt.node.now().Add(x.rt.tune.Unload) {
 		return nil
 	}
 	return &store.Release{WakeAt: at}
@@ -107,7 +109,7 @@ func (x *run) handOver() bool {
 		now := x.rt.node.now()
 		if x.stopBy == 0 {
 			x.stopBy = now.Add(x.rt.tune.CloseGrace)
-			x.cancel(ErrClosed)
+			x.endEffects(ErrClosed)
 			x.wakeIn(x.rt.tune.CloseGrace)
 		}
 		if now < x.stopBy {

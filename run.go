@@ -33,7 +33,6 @@ type run struct {
 	calls     []*kernel.Op // effects that wait for their intent to be durable
 	calling   int          // effects that are being called
 	readers   int          // those of them that are read-only
-	contexts  map[*kernel.Op]context.CancelCauseFunc
 	idleSince event.Time
 	urgent    bool       // what is queued must not wait
 	lazyUntil event.Time // when it need not wait any more, 0 if nothing does
@@ -49,13 +48,11 @@ type run struct {
 	// durable says that sequence 0 is; it is set before born opens.
 	durable atomic.Bool
 
-	ctx    context.Context // parent of the effects' contexts
-	cancel context.CancelCauseFunc
-	wake   rt.Signal
-	timer  func()     // stops the armed timer
-	armed  event.Time // what it is armed for
-	born   rt.Latch   // sequence 0 is durable, or never will be
-	done   rt.Latch   // the run has left
+	wake  rt.Signal
+	timer func()     // stops the armed timer
+	armed event.Time // what it is armed for
+	born  rt.Latch   // sequence 0 is durable, or never will be
+	done  rt.Latch   // the run has left
 
 	mu struct {
 		sync.Mutex
@@ -87,7 +84,6 @@ type letter struct {
 
 func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
 	x := &run{rt: r, id: id, flow: f, seed: seed, wake: r.world.NewSignal(), born: r.world.NewLatch(), done: r.world.NewLatch()}
-	x.ctx, x.cancel = r.world.WithCancel(r.ctx)
 	x.armed = event.Never
 	x.m = kernel.New(id, kernel.Config{
 		Body: func(k *kernel.Branch) kernel.End {

@@ -153,7 +153,11 @@ func (r *Runtime) Close() error {
 	if !r.tune.ClientOnly {
 		err = r.st.Leaser.Leave(context.Background(), r.node.id)
 	}
-	return errors.Join(err, r.shut())
+	err = errors.Join(err, r.shut())
+	if w, ok := r.world.(interface{ Close() }); ok {
+		w.Close()
+	}
+	return err
 }
 
 // liveRuns returns the runs of this node by id. The caller holds the lock.

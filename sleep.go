@@ -32,9 +32,7 @@ func sleep(ctx Context, name string, d time.Duration, until event.Time) error {
 	if denied != kernel.Allowed {
 		return b.denied(denied)
 	}
-	if denied := b.k.Wait(op); denied != kernel.Allowed {
-		return b.denied(denied)
-	}
+	b.k.Wait(op)
 	if op.Ending == kernel.GaveWay {
 		return ErrCancelled
 	}

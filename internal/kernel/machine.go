@@ -93,7 +93,7 @@ func (m *Machine) Ended() bool { return m.state.Status.Terminal() }
 func (m *Machine) Waits() (only, awaits bool) {
 	for o := m.opens.first; o != nil; o = o.next {
 		switch {
-		case o.Kind == fold.Effect && (o.Calling || o.Due == 0):
+		case o.Kind == fold.Effect && (o.Call != nil || o.Due == 0):
 			return false, awaits
 		case o.Kind == fold.Await:
 			awaits = true
@@ -181,10 +181,10 @@ func (m *Machine) settle(o *Op, how Ending, result json.RawMessage, f *event.Fai
 	m.setDue(o, 0)
 	delete(m.ops, o.Path)
 	m.opens.remove(o)
-	for _, b := range o.waiters {
-		m.wake(b)
+	if o.waiter != nil {
+		m.wake(o.waiter)
+		o.waiter = nil
 	}
-	o.waiters = nil
 }
 
 func (m *Machine) ask(o *Op, p event.Payload) { m.asked = append(m.asked, command{o, p}) }

@@ -37,20 +37,20 @@ type Op struct {
 	Due event.Time
 	// Cancelled says that the effect was asked to give way.
 	Cancelled bool
-	// Calling is the shell's: the effect is being called.
-	Calling bool
+	// Call is the shell's: what it keeps of the call under way, nil for none.
+	Call any
 
 	Ending  Ending
 	Result  json.RawMessage
 	Failure *event.Failure
 
-	waiters []*Branch
-	branch  *Branch
-	order   uint64 // of creation; ties of Due
-	heapAt  int    // place in the due heap, -1 for none
-	after   func(now event.Time) event.Time
-	prev    *Op // in the list of open operations
-	next    *Op
+	waiter *Branch // the branch that opened it, once it waits
+	branch *Branch
+	order  uint64 // of creation; ties of Due
+	heapAt int    // place in the due heap, -1 for none
+	after  func(now event.Time) event.Time
+	prev   *Op // in the list of open operations
+	next   *Op
 }
 
 // Effect is what the machine knows of an effect.

@@ -146,16 +146,12 @@ func (b *Branch) Name(name string) (string, Denial) {
 	return b.name(name), Allowed
 }
 
-// Wait parks the branch until o has settled.
-func (b *Branch) Wait(o *Op) Denial {
-	if d := b.Enter(); d != Allowed {
-		return d
-	}
+// Wait parks the branch until o, which it has just opened, has settled.
+func (b *Branch) Wait(o *Op) {
 	for o.Ending == Open {
-		o.waiters = append(o.waiters, b)
+		o.waiter = b
 		b.park()
 	}
-	return Allowed
 }
 
 // WaitAny parks the branch until one of others has ended, and returns which ended

@@ -5,14 +5,15 @@ package rt
 // and takes the caller down with a Goexit in the function.
 type coroutine struct {
 	fn      func(yield func())
+	pool    *pool
 	in, out chan struct{}
 	begun   bool // by the resumer alone
 	dead    bool // written before out is sent to, read after
 }
 
 // Coroutine implements [Runtime].
-func (*Real) Coroutine(fn func(yield func())) Coroutine {
-	return &coroutine{fn: fn, in: make(chan struct{}), out: make(chan struct{})}
+func (r *Real) Coroutine(fn func(yield func())) Coroutine {
+	return &coroutine{fn: fn, pool: &r.pool, in: make(chan struct{}), out: make(chan struct{})}
 }
 
 func (c *coroutine) Resume() (alive bool) {
@@ -21,7 +22,7 @@ func (c *coroutine) Resume() (alive bool) {
 	}
 	if !c.begun {
 		c.begun = true
-		go c.run()
+		c.pool.run(c.run)
 	} else {
 		c.in <- struct{}{}
 	}

@@ -8,13 +8,20 @@ import (
 
 // Real is the operating system's world: goroutines, channels, its clocks and its
 // entropy. It implements [Runtime]; the zero Real is not ready, see [NewReal].
-type Real struct{ base time.Time }
+type Real struct {
+	base time.Time
+	pool pool
+}
 
 // NewReal returns a Real whose Mono starts at 0.
 func NewReal() *Real { return &Real{base: time.Now()} }
 
 // Go implements [Runtime].
-func (*Real) Go(_ string, fn func()) { go fn() }
+func (r *Real) Go(_ string, fn func()) { r.pool.run(fn) }
+
+// Close lets the goroutines go that are kept for reuse. Fibers that run go on, and
+// more may be begun.
+func (r *Real) Close() { r.pool.close() }
 
 // Wall implements [Runtime].
 func (*Real) Wall() time.Time { return time.Now() }
