@@ -47,7 +47,9 @@ func deleterCases() []Case {
 			going := p.deleting("d", p.must(req))
 			p.wants("neighbour") // from here on nobody drives it and nobody starts it, however far the removal is
 			for done := false; !done; {
-				p.refused(p.birth("d"), store.RefusedState)
+				if res := p.commit(p.birth("d")); res.Refusal != store.RefusedState {
+					p.failf("a start while it is being removed: %s", say(res))
+				}
 				var err error
 				if done, err = p.s.Deleter.Delete(p.ctx, "d", going.Tip); err != nil {
 					p.fatalf("Delete: %v", err)
