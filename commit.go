@@ -158,8 +158,10 @@ func (x *run) acknowledged(from event.Seq, events []event.Envelope) {
 	if from == event.None {
 		x.opened()
 	}
-	for _, e := range events {
-		x.wasDurable(e)
+	if x.hooks != nil {
+		for _, e := range events {
+			x.wasDurable(e)
+		}
 	}
 }
 

@@ -107,10 +107,16 @@ func (x *run) gather(read bool) {
 	if len(events) > 0 && !(read && len(events) == 1) {
 		x.urgent = true
 	}
-	for _, e := range events {
-		x.j.Enqueue(e)
-		x.rt.backlog.Add(int64(e.Size()))
-		x.event(e)
+	if len(events) > 0 {
+		_, before := x.j.Backlog()
+		x.j.Enqueue(events...)
+		_, after := x.j.Backlog()
+		x.rt.backlog.Add(int64(after - before))
+	}
+	if x.hooks != nil {
+		for _, e := range events {
+			x.event(e)
+		}
 	}
 	for _, op := range x.m.TakeCancels() {
 		x.giveWay(op)

@@ -8,23 +8,8 @@ import (
 	"time"
 
 	"github.com/loomwork/loom"
-	"github.com/loomwork/loom/store"
 	"github.com/loomwork/loom/store/memstore"
 )
-
-func open(t *testing.T, src store.Source, opts ...loom.Option) *loom.Runtime {
-	t.Helper()
-	rt, err := loom.Open(t.Context(), src, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := rt.Close(); err != nil && !errors.Is(err, loom.ErrClosed) {
-			t.Error(err)
-		}
-	})
-	return rt
-}
 
 func TestAFlowRunsItsStepsOnceAndReturns(t *testing.T) {
 	var calls atomic.Int64

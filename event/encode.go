@@ -29,7 +29,18 @@ func (w *writer) strIf(k, v string) {
 	}
 }
 
-func (w *writer) num(k string, v int64) { w.key(k); w.b = strconv.AppendInt(w.b, v, 10) }
+// exact is the largest magnitude up to which every JSON reader keeps a whole
+// number as it is; what is beyond is written as a string.
+const exact = 1 << 53
+
+func (w *writer) num(k string, v int64) {
+	w.key(k)
+	if v < -exact || v > exact {
+		w.b = append(strconv.AppendInt(append(w.b, '"'), v, 10), '"')
+		return
+	}
+	w.b = strconv.AppendInt(w.b, v, 10)
+}
 
 func (w *writer) numIf(k string, v int64) {
 	if v != 0 {
@@ -56,9 +67,10 @@ func (w *writer) end() []byte { return append(w.b, '}') }
 
 const hex = "0123456789abcdef"
 
-// appendString appends s as a JSON string. Invalid UTF-8 becomes U+FFFD: what
-// users hand in was checked before (package loom), so only the text of a
-// foreign error can hold any.
+// appendString appends s as a JSON string, with the escapes that RFC 8785 names
+// and no others: \b \t \n \f \r \" \\, and \u00xx for the other controls. Invalid
+// UTF-8 becomes U+FFFD: what users hand in was checked before (package loom), so
+// only the text of a foreign error can hold any.
 func appendString(dst []byte, s string) []byte {
 	dst = append(dst, '"')
 	start := 0
@@ -73,6 +85,10 @@ func appendString(dst []byte, s string) []byte {
 			switch c {
 			case '"', '\\':
 				dst = append(dst, '\\', c)
+			case '\b':
+				dst = append(dst, '\\', 'b')
+			case '\f':
+				dst = append(dst, '\\', 'f')
 			case '\n':
 				dst = append(dst, '\\', 'n')
 			case '\r':

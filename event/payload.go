@@ -31,7 +31,27 @@ func (u Unknown) Kind() Kind { return u.Name }
 func (u Unknown) append(dst []byte) []byte { return append(dst, u.Raw...) }
 
 // Encode returns the bytes of p. The caller owns them.
-func Encode(p Payload) []byte { return p.append(make([]byte, 0, 96)) }
+func Encode(p Payload) []byte { return p.append(make([]byte, 0, sizeHint(p))) }
+
+// sizeHint is about how many bytes p takes: what is long in it decides.
+func sizeHint(p Payload) int {
+	const names = 96
+	switch p := p.(type) {
+	case ExecutionStarted:
+		return names + len(p.Flow) + len(p.Input)
+	case EffectScheduled:
+		return 24 + len(p.Op) + len(p.Args)
+	case EffectCompleted:
+		return 24 + len(p.Op) + len(p.Result)
+	case MessageReceived:
+		return names + len(p.Op) + len(p.Body)
+	case ExecutionCompleted:
+		return 12 + len(p.Result)
+	case Unknown:
+		return len(p.Raw)
+	}
+	return names
+}
 
 // Decode returns the payload of kind k. It owns no part of raw beyond the byte
 // fields of the payload, which alias it. A kind that this build does not know

@@ -1,11 +1,12 @@
 package event
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
+	"unicode/utf8"
 )
 
 // MaxDepth is the deepest nesting of a payload.
@@ -24,8 +25,7 @@ func object(data []byte, field func(key string, raw []byte) error) error {
 		return errors.New("is not an object")
 	}
 	s.i++
-	var seen [16]string
-	keys := seen[:0]
+	var keys keySet
 	for {
 		s.space()
 		if s.peek() == '}' {
@@ -43,12 +43,9 @@ func object(data []byte, field func(key string, raw []byte) error) error {
 		if err != nil {
 			return err
 		}
-		for _, k := range keys {
-			if k == key {
-				return fmt.Errorf("field %q stands twice", key)
-			}
+		if !keys.add(key) {
+			return fmt.Errorf("field %q stands twice", key)
 		}
-		keys = append(keys, key)
 		s.space()
 		s.i++ // the colon: the text is valid JSON
 		s.space()
@@ -59,6 +56,35 @@ func object(data []byte, field func(key string, raw []byte) error) error {
 			return fmt.Errorf("field %q %w", key, err)
 		}
 	}
+}
+
+// keySet holds the keys of one object: few of them in a row, more in a map.
+type keySet struct {
+	room [16]string
+	few  int
+	many map[string]bool
+}
+
+// add reports whether key is new.
+func (s *keySet) add(key string) bool {
+	for _, k := range s.room[:s.few] {
+		if k == key {
+			return false
+		}
+	}
+	if s.few < len(s.room) {
+		s.room[s.few] = key
+		s.few++
+		return true
+	}
+	if s.many == nil {
+		s.many = map[string]bool{}
+	}
+	if s.many[key] {
+		return false
+	}
+	s.many[key] = true
+	return true
 }
 
 // scanner reads JSON that is known to be valid.
@@ -130,7 +156,10 @@ func unquote(raw []byte) (string, error) {
 		return "", errors.New("is not a string")
 	}
 	inner := raw[1 : len(raw)-1]
-	if strings.IndexByte(string(inner), '\\') < 0 {
+	if !utf8.Valid(inner) {
+		return "", errors.New("is not valid UTF-8")
+	}
+	if bytes.IndexByte(inner, '\\') < 0 {
 		return string(inner), nil
 	}
 	var out string
@@ -145,9 +174,13 @@ func unquote(raw []byte) (string, error) {
 func readString(raw []byte, to *string) (err error) { *to, err = unquote(raw); return err }
 
 func readInt[I ~int64 | ~int](raw []byte, to *I) error {
-	n, err := strconv.ParseInt(string(raw), 10, 64)
-	if err != nil {
-		return errors.New("is not a whole number")
+	text, quoted := string(raw), raw[0] == '"'
+	if quoted {
+		text = text[1 : len(text)-1]
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || quoted != (n < -exact || n > exact) {
+		return errors.New("is not a whole number, or beyond 2^53 and not in quotes")
 	}
 	*to = I(n)
 	return nil

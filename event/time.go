@@ -19,7 +19,7 @@ func At(t time.Time) Time { return Time(t.UnixMicro()) }
 func (t Time) Time() time.Time { return time.UnixMicro(int64(t)).UTC() }
 
 // Add returns t + d, rounded up to the microsecond, so that a deadline is never
-// before the asked one. It saturates at [Never].
+// before the asked one. It saturates at [Never] and at the smallest Time.
 func (t Time) Add(d time.Duration) Time {
 	if t == Never {
 		return Never
@@ -28,8 +28,11 @@ func (t Time) Add(d time.Duration) Time {
 	if d > 0 && d%time.Microsecond != 0 {
 		us++
 	}
-	if us > 0 && int64(t) > math.MaxInt64-us {
+	switch {
+	case us > 0 && int64(t) > math.MaxInt64-us:
 		return Never
+	case us < 0 && int64(t) < math.MinInt64-us:
+		return math.MinInt64
 	}
 	return t + Time(us)
 }
@@ -37,10 +40,10 @@ func (t Time) Add(d time.Duration) Time {
 // Sub returns t - u, saturating.
 func (t Time) Sub(u Time) time.Duration {
 	us := int64(t) - int64(u)
-	if t > u && us < 0 || us > math.MaxInt64/1000 {
+	switch {
+	case t > u && (us < 0 || us > math.MaxInt64/1000):
 		return math.MaxInt64
-	}
-	if us < math.MinInt64/1000 {
+	case t < u && (us > 0 || us < math.MinInt64/1000):
 		return math.MinInt64
 	}
 	return time.Duration(us) * time.Microsecond

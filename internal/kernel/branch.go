@@ -18,7 +18,8 @@ type Branch struct {
 
 	co      rt.Coroutine
 	yield   func()
-	root    uintptr // program counter at the root of the branch's goroutine
+	root    uintptr // program counter at which the branch's goroutine called run
+	depth   int     // place of root from the bottom of the stack, from 1
 	begun   bool
 	queued  bool // in the ready queue
 	done    bool
@@ -72,7 +73,8 @@ func (b *Branch) name(name string) string {
 func (b *Branch) run(yield func()) {
 	b.yield = yield
 	var pcs [16]uintptr
-	b.root = pcs[runtime.Callers(0, pcs[:])-2] // the last is the runtime's own
+	b.depth = runtime.Callers(2, pcs[:])
+	b.root = pcs[0]
 	returned := false
 	defer func() {
 		if returned {

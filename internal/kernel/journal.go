@@ -45,12 +45,16 @@ func NewStart(id event.ExecutionID, node store.NodeID, index store.IndexEntry) *
 	return &Journal{id: id, node: node, tip: store.Absent(), index: &index}
 }
 
-// Enqueue adds the next events. The journal keeps the slice's elements.
+// Enqueue adds the next events. The journal owns the slice from now on.
 func (j *Journal) Enqueue(es ...event.Envelope) {
 	for _, e := range es {
-		j.queue = append(j.queue, e)
 		j.bytes += e.Size()
 	}
+	if j.queue == nil {
+		j.queue = es
+		return
+	}
+	j.queue = append(j.queue, es...)
 }
 
 // Looked says that mail up to number n was looked at.

@@ -193,6 +193,9 @@ func (m *Machine) ask(o *Op, p event.Payload) { m.asked = append(m.asked, comman
 func (m *Machine) add(p event.Payload, at event.Time) event.Seq {
 	e := event.New(m.id, m.state.Head+1, max(at, m.state.Updated), p, m.meta)
 	m.apply(e, p)
+	if m.out == nil {
+		m.out = make([]event.Envelope, 0, 4)
+	}
 	m.out = append(m.out, e)
 	return e.Sequence
 }

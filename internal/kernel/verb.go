@@ -24,8 +24,9 @@ const (
 
 // Enter checks that the running goroutine is b's. Every verb begins with it.
 func (b *Branch) Enter() Denial {
-	// b.root was written before the branch's function ran, so a goroutine that the
-	// function started may read it; nothing else is touched before this check.
+	// b.root and b.depth were written before the branch's function ran, so a goroutine
+	// that the function started may read them; nothing else is touched before this
+	// check.
 	if !b.onOwnGoroutine() {
 		return NoForeign
 	}
@@ -40,17 +41,18 @@ func (b *Branch) Enter() Denial {
 	return Allowed
 }
 
-// onOwnGoroutine looks at the root of the calling goroutine's stack: that of a
-// branch is the coroutine's, that of a goroutine which the user started is not.
+// onOwnGoroutine looks at the bottom of the calling goroutine's stack: where a
+// branch's goroutine calls run, one that the user started, or an effect's, has
+// another function or none.
 func (b *Branch) onOwnGoroutine() bool {
 	var pcs [48]uintptr
 	skip := 1
 	n := runtime.Callers(skip, pcs[:])
 	for n == len(pcs) {
-		skip += n - 2 // keep the two last in case they were the end
+		skip += n - b.depth // keep those at the bottom in case they were the end
 		n = runtime.Callers(skip, pcs[:])
 	}
-	return n >= 2 && pcs[n-2] == b.root
+	return n >= b.depth && pcs[n-b.depth] == b.root
 }
 
 // begin enters a verb that opens an operation.

@@ -1,0 +1,245 @@
+package loom_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/loomwork/loom"
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/store"
+	"github.com/loomwork/loom/store/memstore"
+)
+
+// bubble runs a test in fake time, which passes only while everything waits. A
+// goroutine that is left over when the test ends fails it.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+// soon is a context that ends long after anything here should have come.
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*24*time.Hour)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// open opens a runtime that is closed with the test.
+func open(t *testing.T, src store.Source, opts ...loom.Option) *loom.Runtime {
+	t.Helper()
+	rt, err := loom.Open(context.Background(), src, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := rt.Close(); err != nil && !errors.Is(err, loom.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	return rt
+}
+
+// shut closes a runtime that must close cleanly.
+func shut(t *testing.T, rt *loom.Runtime) {
+	t.Helper()
+	if err := rt.Close(); err != nil {
+		t.Fatalf("close: %v", err)
+	}
+}
+
+// begin starts an execution that must start.
+func begin[In, Out any](t *testing.T, f *loom.Flow[In, Out], rt *loom.Runtime, in In, opts ...loom.StartOption) *loom.Run[Out] {
+	t.Helper()
+	run, err := f.Start(t.Context(), rt, in, opts...)
+	if err != nil {
+		t.Fatalf("start of %s: %v", f.Name(), err)
+	}
+	return run
+}
+
+// attach returns a handle to an execution.
+func attach[Out any](t *testing.T, rt *loom.Runtime, id string) *loom.Run[Out] {
+	t.Helper()
+	run, err := loom.Attach[Out](rt, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return run
+}
+
+// yields waits for the result and compares it.
+func yields[Out comparable](t *testing.T, run *loom.Run[Out], want Out) {
+	t.Helper()
+	got, err := run.Result(soon(t))
+	if err != nil || got != want {
+		t.Fatalf("result of %s: %v, %v; want %v", run.ID(), got, err, want)
+	}
+}
+
+// fails waits for the end of an execution that must not complete.
+func fails[Out any](t *testing.T, run *loom.Run[Out]) *loom.ExecutionError {
+	t.Helper()
+	got, err := run.Result(soon(t))
+	var ended *loom.ExecutionError
+	if !errors.As(err, &ended) {
+		t.Fatalf("result of %s: %v, %v; want an ExecutionError", run.ID(), got, err)
+	}
+	return ended
+}
+
+// logOf returns an execution's log as the store has it.
+func logOf(t *testing.T, db *memstore.DB, id string) []event.Envelope {
+	t.Helper()
+	var out []event.Envelope
+	for e, err := range db.Read(context.Background(), event.ExecutionID(id), store.Range{Strong: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// payloads returns the log's payloads of one kind.
+func payloads[P event.Payload](t *testing.T, db *memstore.DB, id string) (out []P) {
+	t.Helper()
+	for _, e := range logOf(t, db, id) {
+		p, err := e.Decode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p, ok := p.(P); ok {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// kinds returns the log's kinds, in order.
+func kinds(log []event.Envelope) string {
+	var out []string
+	for _, e := range log {
+		out = append(out, string(e.Kind))
+	}
+	return strings.Join(out, " ")
+}
+
+// stateOf folds an execution's log.
+func stateOf(t *testing.T, db *memstore.DB, id string) *fold.State {
+	t.Helper()
+	s, err := fold.Log(logOf(t, db, id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// headOf returns an execution's head row.
+func headOf(t *testing.T, db *memstore.DB, id string) store.Head {
+	t.Helper()
+	h, ok, err := db.Get(context.Background(), event.ExecutionID(id))
+	if err != nil || !ok {
+		t.Fatalf("head row of %s: %v, %v", id, ok, err)
+	}
+	return h
+}
+
+// everything returns the ids of all executions of a store.
+func everything(t *testing.T, db *memstore.DB) (ids []string) {
+	t.Helper()
+	heads, _, err := db.List(context.Background(), store.Query{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range heads {
+		ids = append(ids, string(h.Execution))
+	}
+	return ids
+}
+
+// until waits for a fact that no signal tells of, by looking each time that the
+// bubble's clock has moved a little.
+func until(t *testing.T, what string, fact func() bool) {
+	t.Helper()
+	for range 100_000 {
+		synctest.Wait()
+		if fact() {
+			return
+		}
+		pass(t, 50*time.Millisecond)
+	}
+	t.Fatalf("never: %s", what)
+}
+
+// pass lets time pass in a bubble.
+func pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	<-time.After(d)
+	synctest.Wait()
+}
+
+// service counts the calls of effects by key, and holds them back while told to.
+type service struct {
+	mu    sync.Mutex
+	calls []string
+	keys  map[string]int
+}
+
+// call notes a call.
+func (s *service) call(key string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.keys == nil {
+		s.keys = map[string]int{}
+	}
+	s.calls = append(s.calls, key)
+	s.keys[key]++
+	return s.keys[key]
+}
+
+// count returns how often key was called; all calls for "".
+func (s *service) count(key string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if key == "" {
+		return len(s.calls)
+	}
+	return s.keys[key]
+}
+
+// all returns the calls in order.
+func (s *service) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// counter counts.
+type counter struct{ atomic.Int64 }
+
+func (c *counter) inc() { c.Add(1) }
+
+// is compares a count.
+func (c *counter) is(t *testing.T, what string, want int64) {
+	t.Helper()
+	if got := c.Load(); got != want {
+		t.Fatalf("%s: %d times, want %d", what, got, want)
+	}
+}
+
+// step is a Do of an effect that counts itself.
+func step(ctx loom.Context, s *service, name string, opts ...loom.StepOption) (string, error) {
+	return loom.Do(ctx, name, func(context.Context) (string, error) {
+		s.call(name)
+		return name, nil
+	}, opts...)
+}
