@@ -63,12 +63,28 @@ func (c *effectContext) callEffect() {
 		x.send(l)
 		return
 	}
-	l.err = errExited
+	l.describe(Code(event.CodeExited))
 	defer func() { x.send(l) }() // also on Goexit in the effect
-	l.result, l.err = s.invoke(c)
+	result, err := s.invoke(c)
+	l.describe(err)
+	l.result = result
 }
 
-var errExited = Code(event.CodeExited)
+// describe writes down what an effect returned. It is done on the effect's fiber,
+// because the methods of a user's error may panic, those of a typed nil above all.
+func (l *letter) describe(err error) {
+	l.failure, l.permanent, l.gaveWay = nil, false, false
+	if err == nil {
+		return
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			l.failure, l.permanent, l.gaveWay = failureOf(panicError(kernel.NewPanic(p))), false, false
+		}
+	}()
+	l.permanent, l.gaveWay = isPermanent(err), errors.Is(err, context.Canceled)
+	l.failure = failureOf(err)
+}
 
 // mayCall is the last look before an effect is called: the journal is healthy,
 // and the local lease bound has not passed since ownership was last seen. That the
@@ -151,7 +167,7 @@ func (x *run) settleEffect(l letter) {
 	if op.Ending != kernel.Open || x.m.Ended() {
 		return // it was given up
 	}
-	if l.err == nil {
+	if l.failure == nil {
 		x.m.CompleteEffect(op, l.result)
 		x.gather(op.Effect.ReadOnly)
 		return
@@ -159,12 +175,12 @@ func (x *run) settleEffect(l letter) {
 	if x.stopping() {
 		return // an error of a stopping node says nothing about the effect
 	}
-	f := failureOf(l.err)
-	if op.Cancelled && errors.Is(l.err, context.Canceled) {
+	f := l.failure
+	if op.Cancelled && l.gaveWay {
 		f = &event.Failure{Code: event.CodeCancelled, Message: f.Message, Chain: append([]string{f.Code}, f.Chain...)}
 	}
 	s := op.Effect.Do.(*step)
-	if op.Cancelled || isPermanent(l.err) || l.attempt >= s.retry.Attempts {
+	if op.Cancelled || l.permanent || l.attempt >= s.retry.Attempts {
 		x.m.FailEffect(op, l.attempt, f)
 	} else {
 		wait := s.retry.wait(l.attempt, x.id, x.seed, op.Path)

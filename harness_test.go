@@ -243,3 +243,6 @@ func step(ctx loom.Context, s *service, name string, opts ...loom.StepOption) (s
 		return name, nil
 	}, opts...)
 }
+
+// statusText is the name of a head row's state.
+func statusText(s store.State) string { return s.String() }

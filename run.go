@@ -75,11 +75,13 @@ type ending struct {
 type letter struct {
 	op      *kernel.Op
 	attempt int
-	result  []byte
-	err     error
-	settled bool // an effect returned
 	skipped bool // an effect was not called
-	answer  *answer
+	result  []byte
+	// failure is what an effect's error is recorded as, nil for a result.
+	failure   *event.Failure
+	permanent bool // not to be tried again
+	gaveWay   bool // the error says that its context ended
+	answer    *answer
 }
 
 func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {

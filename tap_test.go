@@ -28,11 +28,12 @@ type tap struct {
 	dead chan struct{} // closed when what hangs on a killed way may end
 	mu   struct {
 		sync.Mutex
-		killed bool
-		calls  []call
-		before func(call) // may block
-		after  func(call, store.Result)
-		answer func(call) (store.Result, bool) // instead of the store
+		killed   bool
+		released bool
+		calls    []call
+		before   func(call) // may block
+		after    func(call, store.Result)
+		answer   func(call) (store.Result, bool) // instead of the store
 	}
 }
 
@@ -92,6 +93,7 @@ func (x *tap) release() (killed bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.mu.before, x.mu.after, x.mu.answer = nil, nil, nil
+	x.mu.released = true
 	if killed = x.mu.killed; killed {
 		close(x.dead)
 	}
@@ -146,34 +148,33 @@ func (x *tap) commits(id string) (out []*store.Request) {
 
 // enter is the way in of every call.
 func (x *tap) enter(c call) error {
+	if err := x.alive(); err != nil {
+		return err
+	}
+	x.mu.Lock()
+	x.mu.calls = append(x.mu.calls, c)
+	before := x.mu.before
+	x.mu.Unlock()
+	if before == nil {
+		return nil
+	}
+	before(c)
+	return x.alive() // it may have been killed there
+}
+
+// alive hangs while the process is killed.
+func (x *tap) alive() error {
 	for {
 		x.mu.Lock()
-		killed, dead, before := x.mu.killed, x.dead, x.mu.before
-		if !killed {
-			x.mu.calls = append(x.mu.calls, c)
-		}
+		killed, released, dead := x.mu.killed, x.mu.released, x.dead
 		x.mu.Unlock()
-		if !killed {
-			if before != nil {
-				before(c)
-				x.mu.Lock()
-				killed = x.mu.killed
-				x.mu.Unlock()
-			}
-			if !killed {
-				return nil
-			}
-		}
-		<-dead
-		x.mu.Lock()
-		again := !x.mu.killed
-		x.mu.Unlock()
-		if !again {
+		switch {
+		case !killed:
+			return nil
+		case released:
 			return errDead
 		}
-		if before != nil {
-			return nil // paused at the gate, and let through
-		}
+		<-dead
 	}
 }
 
