@@ -7,6 +7,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loomwork/loom"
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/sqlite"
 )
 
 // TestItGoesOnAfterAKill builds the program, kills it with SIGKILL in the middle of
@@ -19,6 +23,7 @@ func TestItGoesOnAfterAKill(t *testing.T) {
 	}
 	first := run(t, dir, bin, func(line string, p *os.Process) {
 		if line == "cooling off" {
+			untilAsleep(t, filepath.Join(dir, "app.db"))
 			if err := p.Kill(); err != nil {
 				t.Error(err)
 			}
@@ -37,6 +42,26 @@ func TestItGoesOnAfterAKill(t *testing.T) {
 	if t.Failed() {
 		t.Logf("first run:\n%s\nsecond run:\n%s", first, second)
 	}
+}
+
+// untilAsleep follows the program's log, from this process, until it holds the sleep:
+// a kill before that would be a kill before the charge was recorded.
+func untilAsleep(t *testing.T, db string) {
+	t.Helper()
+	rt, err := loom.Open(t.Context(), sqlite.Open(db), loom.Tuning{ClientOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	for e, err := range rt.Follow(t.Context(), "order-42", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Kind == event.KindTimerScheduled {
+			return
+		}
+	}
+	t.Fatal("the log ended without a sleep")
 }
 
 // run runs the program to its end and returns what it printed; each line is shown to
