@@ -111,8 +111,6 @@ func prepareWriter(c *sqlite3.Conn, o *options) error {
 			return err
 		}
 	}
-	// From here on the writer waits for its turn itself: see flusher.begin.
-	c.SetBusyTimeout(0)
 	return nil
 }
 
@@ -150,17 +148,16 @@ func connectReader(path string) (*sqlite3.Conn, error) {
 // Waits grow from 50 µs to 5 ms: a writer's turn is mostly shorter than the
 // engine's own shortest wait.
 func persist(patience time.Duration, act func() error) error {
-	var waited time.Duration
+	began := time.Now()
 	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
 		err := act()
-		if err == nil || waited >= patience {
+		if err == nil || time.Since(began) >= patience {
 			return err
 		}
 		if code, _ := classify(err); code != ErrBusy {
 			return err
 		}
 		<-time.After(pause)
-		waited += pause
 	}
 }
 

@@ -20,6 +20,7 @@ type flusher struct {
 }
 
 func newFlusher(db *DB, c *sqlite3.Conn) flusher {
+	c.SetBusyTimeout(0) // begin waits, more finely
 	return flusher{db: db, conn: c, tx: &tx{db: db, conn: c}}
 }
 
@@ -135,6 +136,7 @@ func (f *flusher) begin(patient bool) (err error) {
 			f.conn = nil
 			return err
 		}
+		f.conn.SetBusyTimeout(0)
 		f.tx.conn = f.conn
 	}
 	// IMMEDIATE: a transaction that reads first and writes then fails as soon as

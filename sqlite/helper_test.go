@@ -131,3 +131,5 @@ func nowForBench() func() time.Duration {
 	began := time.Now()
 	return func() time.Duration { return time.Since(began) }
 }
+
+func executionID(s string) event.ExecutionID { return event.ExecutionID(s) }

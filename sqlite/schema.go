@@ -28,7 +28,7 @@ const stateGone = 10
 // the ordinary commit of a runner touches none of them.
 const step1 = `
 CREATE TABLE IF NOT EXISTS loom_meta (
-  name TEXT PRIMARY KEY, value ANY) WITHOUT ROWID;
+  name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE loom_heads (
   key INTEGER PRIMARY KEY AUTOINCREMENT,
   id TEXT NOT NULL UNIQUE,
