@@ -246,3 +246,17 @@ func step(ctx loom.Context, s *service, name string, opts ...loom.StepOption) (s
 
 // statusText is the name of a head row's state.
 func statusText(s store.State) string { return s.String() }
+
+// erase deletes an execution that has ended, as retention will.
+func erase(t *testing.T, db *memstore.DB, id string) {
+	t.Helper()
+	h := headOf(t, db, id)
+	res, err := db.Commit(context.Background(), store.Request{Execution: h.Execution, Nonce: store.Nonce{1}, Expect: h.Tip,
+		Claim: &store.Claim{When: store.AtEnd}, State: store.StateDeleting})
+	if err != nil || res[0].Outcome != store.Committed {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	if done, err := db.Delete(context.Background(), h.Execution, res[0].Tip); err != nil || !done {
+		t.Fatal(done, err)
+	}
+}
