@@ -1,0 +1,23 @@
+// Command loom shows, repairs and demonstrates durable executions.
+//
+//	loom demo            audit a directory tree, killed and resumed on the way
+//	loom ls              list executions
+//	loom show ID         one execution: status, steps, result
+//	loom log ID          its events; --follow waits for more
+//	loom result ID       its result; waits for it
+//	loom signal ID NAME  send it a message
+//	loom cancel ID       ask it to give way
+//	loom recover [ID]    release what dead nodes left behind
+//	loom doctor          check the store and this terminal
+//	loom version         versions of everything
+//
+// "loom help VERB" says more about each.
+package main
+
+import (
+	"os"
+
+	"github.com/loomwork/loom/cmd/loom/internal/cli"
+)
+
+func main() { os.Exit(cli.Main()) }
