@@ -41,7 +41,8 @@ func (x *run) beginCalls() (moved bool) {
 	return false
 }
 
-// call calls one effect on a fiber of its own.
+// call calls one effect: on the driver's own fiber if that has nothing else to do, or
+// on another one.
 func (x *run) call(op *kernel.Op) {
 	x.calling++
 	if op.Effect.ReadOnly {
@@ -49,11 +50,20 @@ func (x *run) call(op *kernel.Op) {
 	}
 	ctx := &effectContext{run: x, op: op, attempt: op.Attempts + 1}
 	op.Call = ctx
-	x.rt.world.Go("effect", ctx.callEffect)
+	x.launch()
+	x.next = ctx
 }
 
-// callEffect is the effect's fiber.
-func (c *effectContext) callEffect() {
+// callAndDrive is the fiber of an effect.
+func (c *effectContext) callAndDrive() {
+	if c.callEffect() {
+		c.run.drive()
+	}
+}
+
+// callEffect calls the effect and sends what it returned; true if the fiber has taken
+// the driver's role with that.
+func (c *effectContext) callEffect() (took bool) {
 	x, s := c.run, c.op.Effect.Do.(*step)
 	l := letter{op: c.op, attempt: c.attempt}
 	// Nothing may come between this check and the call: a fiber that was paused
@@ -61,13 +71,22 @@ func (c *effectContext) callEffect() {
 	if !x.mayCall(s.readOnly) {
 		l.skipped = true
 		x.send(l)
-		return
+		return x.take()
 	}
 	l.describe(Code(event.CodeExited))
-	defer func() { x.send(l) }() // also on Goexit in the effect
+	returned := false
+	defer func() {
+		if !returned { // the effect ended its goroutine, and with it this fiber
+			x.send(l)
+			x.poke()
+		}
+	}()
 	result, err := s.invoke(c)
 	l.describe(err)
 	l.result = result
+	returned = true
+	x.send(l)
+	return x.take()
 }
 
 // describe writes down what an effect returned. It is done on the effect's fiber,
@@ -132,7 +151,7 @@ func (e *attemptTimeout) LoomCode() string { return event.CodeTimeout }
 func (x *run) takePost() (moved bool) {
 	x.mu.Lock()
 	post := x.mu.post
-	x.mu.post = nil
+	x.mu.post, x.mu.news = nil, false
 	x.mu.Unlock()
 	for _, l := range post {
 		moved = true

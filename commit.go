@@ -63,9 +63,11 @@ func (x *run) commit() bool {
 		x.rt.world.Go("commit", func() {
 			a := x.transmit(req)
 			x.send(letter{answer: &a})
+			x.takeAndDrive()
 		})
 		return true
 	}
+	x.launch() // an effect is not kept waiting for the store
 	a := x.transmit(req)
 	if !x.settle(&a) {
 		return false
@@ -216,4 +218,4 @@ func (x *run) stillMine() bool {
 }
 
 // wakeIn makes the driver look again after d.
-func (x *run) wakeIn(d time.Duration) { x.rt.world.After(d, x.wake.Wake) }
+func (x *run) wakeIn(d time.Duration) { x.rt.world.After(d, x.takeAndDrive) }

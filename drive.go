@@ -7,46 +7,81 @@ import (
 	"github.com/loomwork/loom/internal/kernel"
 )
 
-// drive is the run's fiber. Each round takes what has come, runs the turns that
-// follow, commits, and waits.
+// drive drives the run on the calling fiber, which has taken the driver's role (see
+// [run.take]), until there is nothing to do. No fiber waits for an execution that
+// waits: whoever has news for it takes the role and drives. An effect that is alone in
+// being called is called on the same fiber, which then comes back with its result.
 func (x *run) drive() {
-	defer x.leave()
-	if !x.enter() {
-		return
+	for {
+		call, over := x.rounds()
+		if over {
+			x.leave()
+			return
+		}
+		if call == nil || !call.callEffect() {
+			return
+		}
+	}
+}
+
+// rounds takes what has come, runs the turns that follow, commits, and does so again
+// until nothing is left to do. Then it has given the role up, and returns the effect
+// that the fiber is to call, if any; over says that the run has ended, and that the
+// role is still held.
+func (x *run) rounds() (call *effectContext, over bool) {
+	if !x.entered {
+		x.entered = true
+		if !x.enter() {
+			return nil, true
+		}
 	}
 	for !x.dead.Load() {
 		moved := x.takePost()
-		moved = x.fireDue() || moved
 		moved = x.takeMail() || moved
+		moved = x.fireDue() || moved
 		x.gather(false)
-		if x.m.Ended() {
-			if !x.sending {
-				x.finish()
-				return
-			}
-			x.pause()
-			continue
-		}
-		moved = x.beginCalls() || moved
-		if x.mustCommit() {
-			if !x.commit() {
-				return
-			}
-			continue
-		}
-		if moved {
+		switch {
+		case x.m.Ended() && !x.sending:
+			x.finish()
+			return nil, true
+		case x.m.Ended(): // the answer to what is in flight comes first
+		case x.beginCalls() || moved:
 			x.idleSince = 0
-			continue
-		}
-		if x.stopping() {
-			if x.handOver() {
-				return
+			// A call that was cancelled before it was made may let the body end, and an
+			// end is finish's to commit.
+			if !x.m.Ended() && x.mustCommit() && !x.commit() {
+				return nil, true
 			}
-		} else if x.mayPark() {
+			continue
+		case x.mustCommit():
+			if !x.commit() {
+				return nil, true
+			}
+			continue
+		case x.stopping():
+			if x.handOver() {
+				return nil, true
+			}
+		case x.mayPark():
 			x.letGo(x.dueAt())
-			return
+			return nil, true
 		}
-		x.pause()
+		x.armNext()
+		if call := x.next; x.rest() {
+			x.next = nil
+			return call, false
+		}
+		x.launch()
+	}
+	return nil, true
+}
+
+// launch calls the effect that was kept for the driver's own fiber on another one,
+// because the driver has something else to do.
+func (x *run) launch() {
+	if c := x.next; c != nil {
+		x.next = nil
+		x.rt.world.Go("effect", c.callAndDrive)
 	}
 }
 
@@ -137,7 +172,13 @@ func (x *run) fireDue() (moved bool) {
 		x.m.Cancel(event.CancelRequested{Cause: kernel.CauseDeadline})
 		moved = true
 	}
-	for !x.m.Ended() {
+	for {
+		// A message that is there goes before a deadline: it may have come in time,
+		// and nobody was there to record it.
+		moved = x.takeMail() || moved
+		if x.m.Ended() {
+			return moved
+		}
 		op := x.m.TakeDue(now)
 		if op == nil {
 			return moved
@@ -153,7 +194,6 @@ func (x *run) fireDue() (moved bool) {
 			x.calls = append(x.calls, op) // the next attempt
 		}
 	}
-	return moved
 }
 
 // diverged lets an execution go whose log this build cannot follow.
@@ -168,9 +208,10 @@ func (x *run) diverged(err error) {
 	x.rt.warn(x.id, err)
 }
 
-// leave ends the run, however it ended.
+// leave ends the run, however it ended. The role is never given up again.
 func (x *run) leave() {
 	x.dead.Store(true)
+	x.next = nil // nothing may be called any more
 	x.endEffects(errSuperseded)
 	if x.timer != nil {
 		x.timer()

@@ -7,8 +7,8 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
-// pause waits for a letter, or for what is due next.
-func (x *run) pause() {
+// armNext sets the timer for what is due next.
+func (x *run) armNext() {
 	at := x.m.NextDue()
 	if d := x.m.State().Deadline; d != 0 && x.m.State().Cancel == nil {
 		at = min(at, d)
@@ -25,10 +25,9 @@ func (x *run) pause() {
 		at = min(at, x.lazyUntil)
 	}
 	x.arm(at)
-	_ = x.wake.Wait(forever)
 }
 
-// forever is a context that does not end: the driver waits for letters alone.
+// forever is a context that does not end.
 var forever = context.Background()
 
 // arm sets the timer that wakes the driver at an instant of the node's clock.
@@ -49,7 +48,7 @@ func (x *run) arm(at event.Time) {
 	}
 	x.timer = x.rt.world.After(x.rt.node.until(at), func() {
 		x.fired.Store(true)
-		x.wake.Wake()
+		x.takeAndDrive()
 	})
 }
 

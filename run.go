@@ -13,15 +13,17 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
-// run drives one execution on this node: a fiber that owns the machine and the
-// journal, and to which everybody else talks through its post.
+// run drives one execution on this node. Whoever holds the driver's role owns the
+// machine and the journal; everybody else talks to the run through its post.
 type run struct {
 	rt   *Runtime
 	id   event.ExecutionID
 	flow AnyFlow
 	seed string
 
-	// Owned by the driver's fiber.
+	// Owned by who holds the driver's role.
+	entered   bool
+	next      *effectContext // to be called on the driver's own fiber
 	m         *kernel.Machine
 	j         *kernel.Journal
 	first     *event.Envelope // sequence 0 of a start, to be adopted
@@ -48,7 +50,6 @@ type run struct {
 	// durable says that sequence 0 is; it is set before born opens.
 	durable atomic.Bool
 
-	wake  rt.Signal
 	timer func()     // stops the armed timer
 	armed event.Time // what it is armed for
 	born  rt.Latch   // sequence 0 is durable, or never will be
@@ -56,6 +57,8 @@ type run struct {
 
 	mu struct {
 		sync.Mutex
+		driving  bool // somebody holds the driver's role
+		news     bool // something was said since the driver last listened
 		post     []letter
 		stopping bool
 		nudged   bool  // mail may have come
@@ -85,8 +88,9 @@ type letter struct {
 }
 
 func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
-	x := &run{rt: r, id: id, flow: f, seed: seed, wake: r.world.NewSignal(), born: r.world.NewLatch(), done: r.world.NewLatch()}
+	x := &run{rt: r, id: id, flow: f, seed: seed, born: r.world.NewLatch(), done: r.world.NewLatch()}
 	x.armed = event.Never
+	x.mu.driving = true // by the fiber that the caller begins
 	x.m = kernel.New(id, kernel.Config{
 		Body: func(k *kernel.Branch) kernel.End {
 			return f.run(&branch{Context: bodyContext, k: k, run: x}, x.m.State().Input, r.tune.MaxPayload)
@@ -128,16 +132,55 @@ func (r *Runtime) wakeAll() {
 	runs := r.liveRuns()
 	r.mu.Unlock()
 	for _, x := range runs {
-		x.wake.Wake()
+		x.poke()
 	}
 }
 
-// send puts a letter into the run's post.
+// take takes the driver's role for the calling fiber, which must then call drive. It
+// returns false if somebody holds it, who will hear of what was said before; or if the
+// run has left, whose role is held for ever.
+func (x *run) take() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.mu.news = true
+	if x.mu.driving {
+		return false
+	}
+	x.mu.driving = true
+	return true
+}
+
+// rest gives the driver's role up; false if something was said since the driver last
+// listened, and it has to go on.
+func (x *run) rest() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.mu.news {
+		return false
+	}
+	x.mu.driving = false
+	return true
+}
+
+// poke makes sure that somebody drives.
+func (x *run) poke() {
+	if x.take() {
+		x.rt.world.Go("run", x.drive)
+	}
+}
+
+// takeAndDrive does the same on the calling fiber.
+func (x *run) takeAndDrive() {
+	if x.take() {
+		x.drive()
+	}
+}
+
+// send puts a letter into the run's post. The sender then pokes, or takes the role.
 func (x *run) send(l letter) {
 	x.mu.Lock()
 	x.mu.post = append(x.mu.post, l)
 	x.mu.Unlock()
-	x.wake.Wake()
 }
 
 // stop asks the run to let its execution go.
@@ -145,7 +188,7 @@ func (x *run) stop() {
 	x.mu.Lock()
 	x.mu.stopping = true
 	x.mu.Unlock()
-	x.wake.Wake()
+	x.poke()
 }
 
 func (x *run) stopping() bool {
@@ -159,7 +202,7 @@ func (x *run) nudge() {
 	x.mu.Lock()
 	x.mu.nudged = true
 	x.mu.Unlock()
-	x.wake.Wake()
+	x.poke()
 }
 
 // fail notes why the run ends without an end of the execution.
