@@ -31,6 +31,9 @@ func (x *run) drive() {
 func (x *run) rounds() (call *effectContext, over bool) {
 	if !x.entered {
 		x.entered = true
+		if x.rt.hooks.any() { // not before: a run that is never driven would not end it
+			x.hooks = newHookQueue(x.rt, x.id)
+		}
 		if !x.enter() {
 			return nil, true
 		}
@@ -67,10 +70,12 @@ func (x *run) rounds() (call *effectContext, over bool) {
 			return nil, true
 		}
 		x.armNext()
-		if call := x.next; x.rest() {
-			x.next = nil
+		call := x.next
+		x.next = nil // before the role is given up: then it is another's
+		if x.rest() {
 			return call, false
 		}
+		x.next = call
 		x.launch()
 	}
 	return nil, true
