@@ -98,9 +98,6 @@ func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
 		Coroutine: x.watched,
 		Stamp:     r.node.now,
 	})
-	if r.hooks.any() {
-		x.hooks = newHookQueue(r, id)
-	}
 	return x
 }
 
