@@ -109,16 +109,25 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 	case event.EffectFailed:
 		return s.settleEffect(e, p.Op, OpFailed, p.Error)
 	case event.TimerFired:
+		if o := s.Op(p.Op); o != nil && o.Open() && o.Due == 0 {
+			return fmt.Sprintf("operation %s has no deadline to pass", p.Op)
+		}
 		return s.settle(e, p.Op, OpFired, Timer, Await)
 	case event.MessageReceived:
 		if s.consumed[p.Message] {
 			return fmt.Sprintf("message %q is in the log already", p.Message)
+		}
+		if o := s.Op(p.Op); o != nil && o.Name != p.Name {
+			return fmt.Sprintf("operation %s does not wait for a message %s", p.Op, p.Name)
 		}
 		if why := s.settle(e, p.Op, OpReceived, Await, ""); why != "" {
 			return why
 		}
 		s.consume(p.Message)
 	case event.CancelRequested:
+		if s.consumed[p.Message] {
+			return fmt.Sprintf("message %q is in the log already", p.Message)
+		}
 		if s.Cancel == nil {
 			s.Cancel = &p
 			s.giveWay(e)
@@ -166,19 +175,21 @@ func (s *State) begin(e event.Envelope, o Op) string {
 }
 
 func (s *State) attempt(e event.Envelope, p event.EffectAttemptFailed) string {
-	o := s.Op(p.Op)
-	if o == nil {
+	o, made := s.Op(p.Op), 0
+	if o != nil {
+		made = o.Attempts
+	}
+	switch {
+	case o != nil && (o.Kind != Effect || !o.Open()):
+		return fmt.Sprintf("operation %s is no open effect", p.Op)
+	case p.Attempt != made+1:
+		return fmt.Sprintf("attempt %d of %s follows attempt %d", p.Attempt, p.Op, made)
+	case o == nil:
 		// a read-only effect has no intent; its first failed attempt names it
 		if why := s.begin(e, Op{Path: p.Op, Kind: Effect, ReadOnly: true}); why != "" {
 			return why
 		}
 		o = s.Op(p.Op)
-	}
-	if o.Kind != Effect || !o.Open() {
-		return fmt.Sprintf("operation %s is no open effect", p.Op)
-	}
-	if p.Attempt != o.Attempts+1 {
-		return fmt.Sprintf("attempt %d of %s follows attempt %d", p.Attempt, p.Op, o.Attempts)
 	}
 	o.Status, o.Attempts, o.Due, o.Last, o.Error = OpRetrying, p.Attempt, p.NotBefore, e.Sequence, p.Error.Code
 	return ""
