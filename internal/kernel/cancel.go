@@ -2,6 +2,8 @@ package kernel
 
 import (
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/fold"
@@ -17,11 +19,13 @@ const (
 // effect is asked to and goes on until it settles.
 func (m *Machine) cancelAll() { m.giveWay(func(*Op) bool { return true }) }
 
-// cancelBranch does the same for one branch and those it began.
+// cancelBranch does the same for one branch and those it began, which may outlive
+// it.
 func (m *Machine) cancelBranch(b *Branch) {
-	if b.done || b.cancelled {
+	if b.cancelled {
 		return
 	}
+	b.cancelled = true
 	for _, c := range m.branches {
 		if within(c, b) {
 			c.cancelled = true
@@ -54,9 +58,18 @@ func (m *Machine) giveWay(which func(*Op) bool) {
 	}
 }
 
-// PanicFailure returns what is recorded of a panic.
+// PanicFailure returns what is recorded of a panic. Its text is cut to
+// [event.MaxMessageBytes] of valid UTF-8.
 func PanicFailure(p *Panic) *event.Failure {
-	return &event.Failure{Code: event.CodePanic, Message: fmt.Sprint(p.Value), Stack: p.Stack}
+	text := strings.ToValidUTF8(fmt.Sprint(p.Value), "\uFFFD")
+	if len(text) > event.MaxMessageBytes {
+		end := event.MaxMessageBytes
+		for !utf8.RuneStart(text[end]) {
+			end--
+		}
+		text = text[:end]
+	}
+	return &event.Failure{Code: event.CodePanic, Message: text, Stack: p.Stack}
 }
 
 // Unload unwinds every branch: deferred functions run, verbs that they call do
