@@ -208,7 +208,6 @@ func (x *run) diverged(err error) {
 		err = &DivergedError{ID: x.id, Sequence: d.Sequence, Recorded: d.Recorded, Asked: d.Asked}
 	}
 	x.born.Open()
-	x.fail(err)
 	x.rt.skipUntilMoved(x.id, x.letGo(0), err)
 	x.rt.warn(x.id, err)
 }

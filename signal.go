@@ -71,10 +71,8 @@ func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Messag
 		return ErrClosed
 	}
 	defer done()
-	if x := r.liveRun(id); x != nil {
-		if err := x.born.Wait(ctx); err != nil {
-			return err
-		}
+	if err := r.awaitBirth(ctx, id); err != nil {
+		return err
 	}
 	rec, err := r.deliver(ctx, id, m)
 	if err != nil {

@@ -91,10 +91,23 @@ func summaryOf(h store.Head) Summary {
 	return s
 }
 
+// awaitBirth waits, for an execution that this runtime has just started, until its
+// first event is durable: what its starter asks about it, it finds.
+func (r *Runtime) awaitBirth(ctx context.Context, id event.ExecutionID) error {
+	if x := r.liveRun(id); x != nil {
+		return x.born.Wait(ctx)
+	}
+	return nil
+}
+
 // Log yields the durable events of an execution from a sequence on. Errors: [ErrNotFound],
 // the store's; after one it ends.
 func (r *Runtime) Log(ctx context.Context, id string, from int64) iter.Seq2[event.Envelope, error] {
 	return func(yield func(event.Envelope, error) bool) {
+		if err := r.awaitBirth(ctx, event.ExecutionID(id)); err != nil {
+			yield(event.Envelope{}, err)
+			return
+		}
 		n := 0
 		for e, err := range r.st.Log.Read(ctx, event.ExecutionID(id), store.Range{From: event.Seq(from), Strong: true}) {
 			n++
@@ -162,6 +175,9 @@ func (r *Runtime) State(ctx context.Context, id string) (*fold.State, error) {
 // Summary returns what a list shows of one execution. Errors: [ErrNotFound], the
 // store's.
 func (r *Runtime) Summary(ctx context.Context, id string) (Summary, error) {
+	if err := r.awaitBirth(ctx, event.ExecutionID(id)); err != nil {
+		return Summary{}, err
+	}
 	h, ok, err := r.st.Index.Get(ctx, event.ExecutionID(id))
 	if err == nil && !ok {
 		err = fmt.Errorf("loom: execution %s: %w", id, ErrNotFound)

@@ -119,7 +119,7 @@ func advance(row *Row, req *Request, now event.Time) *Row {
 	next.Tip.Head += event.Seq(len(req.Events))
 	next.Tip.Mark = req.Nonce
 	next.Updated = now
-	next.Seen = max(next.Seen, req.Seen)
+	next.Seen = min(max(next.Seen, req.Seen), next.Mail) // nobody has seen what is to come
 	if req.State != StateKeep {
 		next.State = req.State
 	}
