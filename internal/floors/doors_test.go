@@ -13,8 +13,9 @@ import (
 var creators = []string{"store", "loom", "internal/kernel", "store/storetest/...", "internal/sim/...", "store/memstore", "sqlite/...", "postgres/..."}
 
 // writers are the packages that may call Commit on a store: those, the
-// decorators, which pass it on, and what deletes, compacts and forks.
-var writers = append([]string{"lifecycle", "bench/..."}, creators...)
+// decorators, which pass it on, what deletes, compacts and forks, and the operator
+// who takes an execution from its owner.
+var writers = append([]string{"lifecycle", "bench/...", "cmd/loom/internal/repair"}, creators...)
 
 // claim B-13
 func TestOnlyTheKernelCreatesExecutions(t *testing.T) { clean(t, creations(here(t))) }

@@ -29,9 +29,9 @@ func filesOf(path, id string) (*files, error) {
 	return &files{dir: filepath.Dir(full), base: filepath.Base(full), id: id}, nil
 }
 
-func (f *files) db() string        { return filepath.Join(f.dir, f.base) }
-func (f *files) ledger() string    { return f.db() + "." + f.id + ".ledger.jsonl" }
-func (f *files) report() string    { return f.db() + "." + f.id + ".report.json" }
+func (f *files) db() string     { return filepath.Join(f.dir, f.base) }
+func (f *files) ledger() string { return f.db() + "." + f.id + ".ledger.jsonl" }
+func (f *files) report() string { return f.db() + "." + f.id + ".report.json" }
 
 // holds reports whether the file called name in dir (symbolic links resolved) is
 // one that a demo over this database writes, with whatever id.

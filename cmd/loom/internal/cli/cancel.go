@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+)
+
+// cancelled is the data of "cancel --json".
+type cancelled struct {
+	Execution string `json:"execution"`
+	Reason    string `json:"reason,omitempty"`
+	// Requested: the request is durable; the execution ends when it gives way.
+	Requested bool `json:"requested"`
+}
+
+func (a *app) cancel() *cobra.Command {
+	var reason string
+	c := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "ask an execution to give way",
+		Long: `cancel asks an execution to give way: its sleeps and awaits end, the effect that runs is
+asked to stop and waited for, and the body may compensate before it ends. cancel
+returns once the request is durable; "loom result ID" waits for the end.`,
+		Args: cobra.ExactArgs(1),
+		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+			id, err := o.resolve(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if err := o.rt.Cancel(ctx, id, reason); err != nil {
+				return undelivered(err, o, id)
+			}
+			if a.flags.json {
+				return a.screen.Emit("cancel", cancelled{Execution: id, Reason: reason, Requested: true})
+			}
+			a.screen.Printf("asked %s to give way\n", id)
+			return nil
+		}),
+	}
+	c.Flags().StringVar(&reason, "reason", "", "why, for people")
+	return c
+}
