@@ -73,10 +73,10 @@ func (c *effectContext) callEffect() (took bool) {
 		x.send(l)
 		return x.take()
 	}
-	l.describe(Code(event.CodeExited))
 	returned := false
 	defer func() {
 		if !returned { // the effect ended its goroutine, and with it this fiber
+			l.describe(Code(event.CodeExited))
 			x.send(l)
 			x.poke()
 		}

@@ -194,7 +194,7 @@ func (m *Machine) add(p event.Payload, at event.Time) event.Seq {
 	e := event.New(m.id, m.state.Head+1, max(at, m.state.Updated), p, m.meta)
 	m.apply(e, p)
 	if m.out == nil {
-		m.out = make([]event.Envelope, 0, 4)
+		m.out = make([]event.Envelope, 0, 2) // a result and the next intent
 	}
 	m.out = append(m.out, e)
 	return e.Sequence
