@@ -178,7 +178,9 @@ func (x *run) poison(err error) {
 // abort ends the run: nothing may be called any more, and subscribers hear which
 // events never became durable.
 func (x *run) abort(cause error) {
-	x.dead.Store(true)
+	if x.dead.Swap(true) {
+		return // subscribers hear of it once
+	}
 	x.endEffects(cause)
 	if n, _ := x.j.Backlog(); n > 0 {
 		x.aborted(x.j.Durable()+1, cause)
