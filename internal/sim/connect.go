@@ -22,9 +22,10 @@ type Link struct {
 func (n *Node) Connect(backend store.Store, h *History, rates fault.Rates, plan func(*fault.Call) fault.Fault) Link {
 	w := n.w
 	inj := fault.New(&fault.Options{
-		Chooser: fault.ChooserFunc(w.Decide),
-		Rates:   rates,
-		Plan:    plan,
+		Chooser:  fault.ChooserFunc(w.Decide),
+		Rates:    rates,
+		Plan:     plan,
+		MaxDelay: w.opts.MaxDelay,
 		Point: func(op fault.Op, after bool) {
 			site := storeBefore
 			if after {

@@ -29,6 +29,9 @@ type Call struct {
 	Pos       int    // place in the history at which it was made
 	Returned  int    // place at which it returned, -1 if it did not
 	Result    []byte // as it must be recorded; nil for an error
+	// Distrusted says that the node's clocks had stood still: it could not know
+	// what it had lost.
+	Distrusted bool
 }
 
 // Entry is one time that a body was entered.

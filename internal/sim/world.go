@@ -16,6 +16,9 @@ type Options struct {
 	// MaxSteps is how many times the token may change hands before the run fails
 	// for want of progress; 0 for 500,000.
 	MaxSteps int64
+	// MaxDelay is the longest that chance makes a store call slow or late; 0 for a
+	// second.
+	MaxDelay time.Duration
 	// Replay returns the command that repeats this run, for a failure's text; nil
 	// for none.
 	Replay func(seed uint64) string
@@ -58,6 +61,9 @@ func New(seed uint64, o *Options) *World {
 	w := &World{seed: seed, home: make(chan struct{}, 1), back: make(chan struct{}, 1)}
 	if o != nil {
 		w.opts = *o
+	}
+	if w.opts.MaxDelay == 0 {
+		w.opts.MaxDelay = time.Second
 	}
 	if w.opts.MaxSteps == 0 {
 		w.opts.MaxSteps = 500_000
@@ -160,13 +166,16 @@ type Failure struct {
 	Trace  []string // the last steps
 }
 
+// shownSteps is how many of the last steps a failure's text has.
+const shownSteps = 24
+
 func (f *Failure) Error() string {
 	msg := fmt.Sprintf("sim: seed %d, step %d, %v: %s", f.Seed, f.Step, f.At, f.Reason)
 	if f.Replay != "" {
 		msg += "\nreplay: " + f.Replay
 	}
-	if len(f.Trace) > 0 {
-		msg += "\nlast steps:\n  " + strings.Join(f.Trace, "\n  ")
+	if n := len(f.Trace); n > 0 {
+		msg += "\nlast steps:\n  " + strings.Join(f.Trace[max(0, n-shownSteps):], "\n  ")
 	}
 	return msg
 }

@@ -1,0 +1,139 @@
+package sim
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loomwork/loom/store"
+)
+
+// Open opens an empty store on a world's clock; done, which may be nil, gives up what
+// it holds.
+type Open func(w *World) (backend store.Store, done func(), err error)
+
+// Story is what is run for a seed.
+type Story struct {
+	// Name of the test that runs it, for the command that replays a failure.
+	Open Open
+	// Config draws the configuration; nil for [Draw].
+	Config func(w *World) Config
+	// Play is the world's main function; nil for [Cluster.Play].
+	Play func(c *Cluster)
+	// Once says to run each seed once, and not twice.
+	Once    bool
+	Verbose func(line string)
+}
+
+// Seed runs one seed, twice, and judges it. The error says how to run it again.
+func (s *Story) Seed(seed uint64) (*Cluster, error) {
+	first, err := s.run(seed, s.Verbose)
+	if err != nil {
+		return first, err
+	}
+	vs := first.Judge()
+	if !s.Once && len(vs) == 0 {
+		second, err := s.run(seed, nil)
+		if err != nil {
+			return first, fmt.Errorf("O20: the second run of seed %d fails: %w", seed, err)
+		}
+		vs = Same(Run{first.World, first.History}, Run{second.World, second.History})
+	}
+	if len(vs) == 0 {
+		return first, nil
+	}
+	var text strings.Builder
+	for i, v := range vs {
+		if i == 12 {
+			fmt.Fprintf(&text, "\n  and %d more", len(vs)-i)
+			break
+		}
+		fmt.Fprintf(&text, "\n  %s", v)
+	}
+	return first, fmt.Errorf("sim: seed %d:%s\nreplay: %s", seed, &text, Replay(seed))
+}
+
+// Replay is the command that runs a seed again.
+func Replay(seed uint64) string { return fmt.Sprintf("make sim SEED=%d", seed) }
+
+func (s *Story) run(seed uint64, verbose func(string)) (*Cluster, error) {
+	w := New(seed, &Options{Replay: Replay, Verbose: verbose})
+	backend, done, err := s.Open(w)
+	if err != nil {
+		return nil, err
+	}
+	if done != nil {
+		defer done()
+	}
+	draw := s.Config
+	if draw == nil {
+		draw = Draw
+	}
+	c := NewCluster(w, backend, draw(w))
+	w.Note("%+v", c.Config)
+	play := s.Play
+	if play == nil {
+		play = (*Cluster).Play
+	}
+	return c, w.Run(func() { play(c) })
+}
+
+// Campaign runs seeds until its share, in parts of a hundred, of the package's budget
+// is spent: LOOM_SIM_SECONDS, 5 if it is not set. With LOOM_SIM_SEED set it runs that
+// one, and tells all. It begins with the seeds that once failed.
+func (s *Story) Campaign(t *testing.T, share int, known ...uint64) {
+	t.Helper()
+	if one := os.Getenv("LOOM_SIM_SEED"); one != "" {
+		seed, err := strconv.ParseUint(one, 0, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Verbose = func(line string) { fmt.Println(line) }
+		if _, err := s.Seed(seed); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	end := time.Now().Add(Budget() * time.Duration(share) / 100)
+	seeds, steps := 0, int64(0)
+	run := func(seed uint64) {
+		c, err := s.Seed(seed)
+		if err != nil {
+			t.Errorf("%v", err)
+		}
+		seeds++
+		if c != nil {
+			steps += c.World.Steps()
+		}
+	}
+	from := First()
+	if from == 1 {
+		for _, seed := range known {
+			run(seed)
+		}
+	}
+	for seed := from; time.Now().Before(end) && !t.Failed(); seed++ {
+		run(seed)
+	}
+	t.Logf("%d seeds, %d steps a seed", seeds, steps/int64(max(seeds, 1)))
+	t.Logf("tally: seeds=%d", seeds)
+}
+
+// Budget is how long the simulations of a package may take.
+func Budget() time.Duration {
+	if n, err := strconv.Atoi(os.Getenv("LOOM_SIM_SECONDS")); err == nil && n > 0 {
+		return time.Duration(n) * time.Second
+	}
+	return 5 * time.Second
+}
+
+// First is the first seed of a campaign: LOOM_SIM_FROM, 1 if it is not set.
+func First() uint64 {
+	if n, err := strconv.ParseUint(os.Getenv("LOOM_SIM_FROM"), 0, 64); err == nil {
+		return n
+	}
+	return 1
+}

@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"reflect"
+
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/store"
+)
+
+// checkEnd is what holds once all is quiet: oracle O19, everything has ended and
+// nobody owns anything; oracle O3, the rows say what the logs fold to; and no
+// message that was taken is lost: it is in the log, or in the inbox still.
+func (c *Cluster) checkEnd(lives []*life, vs *violations) {
+	owned := map[store.NodeID]bool{}
+	for _, h := range c.heads() {
+		id := h.Execution
+		if h.Strikes >= store.MaxStrikes {
+			continue
+		}
+		if !h.State.Terminal() {
+			vs.add("O19", id, "it has not ended: %v, owner %q", h.State, h.Owner)
+		}
+		if h.Owner != "" {
+			owned[h.Owner] = true
+			vs.add("O19", id, "%s owns it in the end", h.Owner)
+		}
+		log := c.log(id)
+		s, err := fold.Log(log)
+		again, _ := fold.Log(log)
+		switch {
+		case err != nil:
+			vs.add("O3", id, "its log does not fold: %v", err)
+			continue
+		case !reflect.DeepEqual(s, again):
+			vs.add("O3", id, "its log folds to two states")
+		case s.Head != h.Tip.Head || s.Status.Terminal() != h.State.Terminal():
+			vs.add("O3", id, "the row says %v at %d, the log %v at %d", h.State, h.Tip.Head, s.Status, s.Head)
+		}
+		c.checkKept(id, s, vs)
+	}
+}
+
+// checkKept asks for every message that the store took.
+func (c *Cluster) checkKept(id event.ExecutionID, s *fold.State, vs *violations) {
+	pending := map[string]bool{}
+	mail, _, err := c.Backend.Inbox.Pending(c.ctx(), id, 0, 1000)
+	if err != nil {
+		vs.add("O1", id, "inbox: %v", err)
+	}
+	for _, m := range mail {
+		pending[m.ID] = true
+	}
+	for i := range c.History.Records {
+		r := &c.History.Records[i]
+		if r.Did != DidPost || r.Execution != id || r.Receipt.Delivery != store.Posted {
+			continue
+		}
+		cancel := r.Message.Name == "loom.cancel" && s.Cancel != nil // one is enough
+		if m := r.Message.ID; !pending[m] && !s.Consumed(m) && !cancel {
+			vs.add("O1", id, "message %s was taken, and is neither in the log nor in the inbox", m)
+		}
+	}
+}
+
+// Judge judges a cluster whose run is over.
+func (c *Cluster) Judge() []Violation {
+	lives := c.History.lives()
+	vs := violations(Judge(Judgement{History: c.History, Ledger: c.Ledger,
+		Minted:  func(id event.ExecutionID) bool { return id[0] != 'x' },
+		Excused: func(call *Call) bool { return call.Distrusted },
+		End:     c.World.StoreNow()}))
+	checkAnswers(&c.Book, c.History, lives, &vs)
+	for _, m := range c.Members {
+		checkHooks(m, lives, &vs)
+	}
+	c.checkEnd(lives, &vs)
+	return vs
+}

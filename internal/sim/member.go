@@ -1,0 +1,131 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/loomwork/loom"
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/rt"
+	"github.com/loomwork/loom/store"
+)
+
+// Member is a node of a [Cluster] with a runtime.
+type Member struct {
+	Node *Node
+	Link Link
+	// Runtime is nil until it is open.
+	Runtime *loom.Runtime
+	Play    *loom.Flow[Program, string]
+
+	c      *Cluster
+	client bool // it drives nothing
+	// distrusted says that the node's monotonic clock stood still for a while: it
+	// cannot know what it lost meanwhile.
+	distrusted bool
+	closing    bool
+	closed     bool
+	told       []Told
+}
+
+// Told is one call of a hook.
+type Told struct {
+	What      string // "event", "durable", "aborted"
+	Execution event.ExecutionID
+	Sequence  event.Seq
+	Pos       int
+}
+
+// Join adds a node to the cluster and opens a runtime on it, which takes a while.
+func (c *Cluster) Join(client bool) *Member {
+	c.joined++
+	m := &Member{c: c, client: client, Node: c.World.Node(fmt.Sprint("n", c.joined))}
+	m.Link = m.Node.Connect(c.Backend, c.History, c.Config.Rates, nil)
+	if c.quiet {
+		m.Link.Faults.Quiet()
+	}
+	m.Play = loom.NewFlow("play", m.body)
+	c.Members = append(c.Members, m)
+	m.Node.Go("open", m.open)
+	return m
+}
+
+// open opens the runtime, again while the store fails.
+func (m *Member) open() {
+	cfg := &m.c.Config
+	for {
+		tune := loom.Tuning{Lease: cfg.Lease, Unload: cfg.Unload, Scan: cfg.Scan, CancelGrace: cfg.Grace, CloseGrace: cfg.Grace, ClientOnly: m.client}
+		opts := []loom.Option{tune, m.hooks()}
+		opts = append(opts, loom.Flows(m.Play))
+		r, err := loom.Open(rt.With(context.Background(), m.Node), store.Opened(m.Link.Store), opts...)
+		if err == nil {
+			m.Runtime = r
+			m.c.World.Note("%s is open", m.Node.name)
+			return
+		}
+		m.Node.Sleep(cfg.Lease / 4)
+	}
+}
+
+// hooks notes what the runtime tells. A cluster has one build and one set of flows,
+// so that nothing may diverge and no log may be unreadable.
+func (m *Member) hooks() loom.Hooks {
+	h := loom.Hooks{OnWarn: func(id event.ExecutionID, err error) {
+		var stuck *loom.StuckError
+		if errors.As(err, &stuck) {
+			return // the node was paused while a body had control
+		}
+		m.c.World.Fail("%s warns of %s: %v\n%s", m.Node.name, id, err, m.c.Describe(id))
+	}}
+	if !m.c.Config.Hooks {
+		return h
+	}
+	note := func(what string, id event.ExecutionID, seq event.Seq) {
+		m.told = append(m.told, Told{what, id, seq, m.c.History.Pos()})
+	}
+	h.OnEvent = func(e event.Envelope) { note("event", e.Execution, e.Sequence) }
+	h.OnDurable = func(e event.Envelope) { note("durable", e.Execution, e.Sequence) }
+	h.OnAborted = func(id event.ExecutionID, from event.Seq, _ error) { note("aborted", id, from) }
+	return h
+}
+
+// Up reports whether the member has a runtime that can be used.
+func (m *Member) Up() bool { return m.Runtime != nil && !m.Node.dead && !m.closing }
+
+// Do runs fn on a fiber of the member's node, with a context that ends after limit,
+// 0 for never. It returns at once; done, which may be nil, is called when fn has
+// returned, and not if the node dies before.
+func (m *Member) Do(name string, limit time.Duration, fn func(ctx context.Context), done func()) {
+	m.Node.Go(name, func() {
+		ctx := context.Background()
+		if limit > 0 {
+			inner, cancel := m.Node.WithCancel(ctx)
+			stop := m.Node.After(limit, func() { cancel(errGivenUp) })
+			ctx = inner
+			defer func() { stop(); cancel(nil) }()
+		}
+		fn(ctx)
+		if done != nil {
+			done()
+		}
+	})
+}
+
+// errGivenUp ends the contexts of clients that wait no longer.
+var errGivenUp = errors.New("sim: the client has given up")
+
+// Close closes the runtime, gracefully.
+func (m *Member) Close() {
+	if m.closing {
+		return
+	}
+	m.closing = true
+	m.c.World.Note("%s closes", m.Node.name)
+	m.Do("close", 0, func(context.Context) {
+		if err := m.Runtime.Close(); err != nil && m.c.quiet {
+			m.c.World.Fail("closing %s: %v", m.Node.name, err)
+		}
+	}, func() { m.closed = true })
+}

@@ -1,0 +1,59 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/loomwork/loom"
+	"github.com/loomwork/loom/event"
+)
+
+// serve is an effect: a service outside of every node that gives another answer to
+// each call, takes its time, and fails.
+func (m *Member) serve(ctx context.Context, s *Step, args string) (string, error) {
+	id, op, ok := loom.StepOf(ctx)
+	if !ok {
+		m.c.World.Fail("an effect without a step")
+	}
+	w, e := m.c.World, s.Effect
+	m.c.keyed(event.ExecutionID(id), op, loom.IdempotencyKey(ctx))
+	c := m.c.Ledger.Call(Call{Execution: event.ExecutionID(id), Op: op, Node: m.Node.name,
+		Attempt: loom.Attempt(ctx), ReadOnly: e.ReadOnly, Input: quote(args)})
+	c.Distrusted = m.distrusted
+	if s.For > 0 {
+		if e.Deaf {
+			m.Node.Sleep(s.For)
+		} else if err := m.Node.SleepContext(ctx, s.For); err != nil {
+			m.c.Ledger.Return(c, nil)
+			return "", ctx.Err()
+		}
+	}
+	if w.Chance("effect fails", e.Flaky) {
+		m.c.Ledger.Return(c, nil)
+		err := errors.New("the service is busy")
+		if e.Panics {
+			panic(err)
+		}
+		if e.Final {
+			err = loom.Permanent(err)
+		}
+		return "", err
+	}
+	v := fmt.Sprint("answer ", len(m.c.Ledger.Calls), " to ", op)
+	m.c.Ledger.Return(c, quote(v))
+	return v, nil
+}
+
+// keyed checks that a step has one idempotency key for all its calls, and no other
+// step has it.
+func (c *Cluster) keyed(id event.ExecutionID, op, key string) {
+	step := string(id) + " " + op
+	if k, ok := c.keys[step]; ok && k != key {
+		c.World.Fail("%s has the idempotency keys %s and %s", step, k, key)
+	}
+	if other, ok := c.steps[key]; ok && other != step {
+		c.World.Fail("%s and %s share the idempotency key %s", step, other, key)
+	}
+	c.keys[step], c.steps[key] = key, step
+}
