@@ -52,7 +52,7 @@ const clientTries = 20
 // sendStart sends a start until its outcome is known. A definite failure is tried
 // three times; an unknown one is resolved by sending it again.
 func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Result, error) {
-	wait, definite := 2*time.Millisecond, 0
+	wait, definite, maybe := 2*time.Millisecond, 0, false
 	for try := 1; ; try++ {
 		res, err := r.commitOne(ctx, req)
 		if err == nil && (res.Outcome == store.Committed || res.Outcome == store.Refused && res.Refusal != store.RefusedLease) {
@@ -67,11 +67,11 @@ func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Resu
 		if res.Outcome != store.Unknown {
 			definite++
 		} else {
-			definite = 0
+			definite, maybe = 0, true // it may have landed, whatever comes after
 		}
 		_, held := r.node.holds()
 		if definite == 3 || ctx.Err() != nil || !held && (!r.tune.ClientOnly || try == clientTries) {
-			return res, &StorageWriteError{ID: req.Execution, Err: errors.Join(err, context.Cause(ctx)), Definite: definite > 0}
+			return res, &StorageWriteError{ID: req.Execution, Err: errors.Join(err, context.Cause(ctx)), Definite: !maybe}
 		}
 		if r.waitFor(ctx, r.world.NewSignal(), wait) == nil {
 			wait = min(2*wait, 250*time.Millisecond)

@@ -84,7 +84,7 @@ func (x *run) commit() bool {
 // a database that restarts must not repeat paid effects.
 func (x *run) transmit(req *store.Request) answer {
 	wait := 2 * time.Millisecond
-	reported := false
+	reported, maybe := false, false
 	for {
 		lapse, held := x.rt.node.holds()
 		res, err := x.rt.commitOne(x.rt.ctx, req)
@@ -94,6 +94,7 @@ func (x *run) transmit(req *store.Request) answer {
 		if err == nil {
 			err = res.Err
 		}
+		maybe = maybe || res.Outcome == store.Unknown
 		if res.Refusal == store.RefusedLease {
 			err = errors.Join(errNoLease, x.rt.node.renew(x.rt.ctx))
 		}
@@ -105,7 +106,7 @@ func (x *run) transmit(req *store.Request) answer {
 			x.rt.storageError(x.id, err)
 		}
 		if _, held = x.rt.node.holds(); !held {
-			return answer{err: &StorageWriteError{ID: x.id, Err: err, Definite: res.Outcome == store.Failed}}
+			return answer{err: &StorageWriteError{ID: x.id, Err: err, Definite: !maybe}}
 		}
 		if x.rt.waitFor(x.rt.ctx, x.rt.world.NewSignal(), wait) != nil {
 			continue // the next round sees that ctx is over
