@@ -120,6 +120,7 @@ func (f *flusher) transaction(patient bool, act func() error) (definite bool, er
 	} else {
 		definite = true
 	}
+	settle(f.conn)
 	// Some errors have ended the transaction already.
 	if !f.conn.AutocommitEnabled() && step(f.conn, "ROLLBACK") != nil || !definite {
 		// What this connection believes of the file may be wrong now. The next
@@ -129,6 +130,11 @@ func (f *flusher) transaction(patient bool, act func() error) (definite bool, er
 	}
 	return definite, err
 }
+
+// settle resets statements that stand on a row because an error came between. One
+// that did would hold its snapshot open, and no transaction could begin on a
+// newer one.
+func settle(c *sqlite3.Conn) { c.SetInterrupt(nil) }
 
 func (f *flusher) begin(patient bool) (err error) {
 	if f.conn == nil {

@@ -33,8 +33,36 @@ func openAt(t testing.TB, path string, opts ...Option) *DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = db.Close() })
+	t.Cleanup(func() {
+		tidy(t, db)
+		_ = db.Close()
+	})
 	return db
+}
+
+// tidy checks that no statement was left standing on a row: it would keep its
+// snapshot, and the writer could not begin on a newer one.
+func tidy(t testing.TB, db *DB) {
+	t.Helper()
+	if db.isClosed() {
+		return
+	}
+	db.writer.drive.Lock()
+	defer db.writer.drive.Unlock()
+	if db.writer.conn != nil {
+		if q := db.writer.conn.CheckReset(); q != "" {
+			t.Errorf("the writer left this open: %s", q)
+		}
+	}
+	for range poolSize {
+		c := <-db.readers.slots
+		if c != nil {
+			if q := c.CheckReset(); q != "" {
+				t.Errorf("a reader left this open: %s", q)
+			}
+		}
+		db.readers.slots <- c
+	}
 }
 
 // clock is a store's clock that a test moves.

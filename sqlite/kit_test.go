@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/loomwork/loom/store"
 	"github.com/loomwork/loom/store/storetest"
 )
 
@@ -42,12 +41,3 @@ func TestConformance(t *testing.T) {
 func TestConformanceWithoutIncarnations(t *testing.T) {
 	storetest.Run(t, opener(t, SchemaVersion(1)), storetest.Claim{SPI: "2.2.0"})
 }
-
-func TestConformanceMayLoseLastCommits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the same code as with FULL")
-	}
-	storetest.Run(t, opener(t, MayLoseLastCommits()), storetest.Claim{SPI: "2.3.0"})
-}
-
-var _ store.Source = (*Source)(nil)

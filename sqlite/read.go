@@ -28,7 +28,7 @@ const sqlReadOn = `SELECT h.key, h.head, e.sequence, e.kind, e.ts, e.payload, e.
 // store.ErrRefused.
 func (db *DB) Read(ctx context.Context, id event.ExecutionID, r store.Range) iter.Seq2[event.Envelope, error] {
 	return func(yield func(event.Envelope, error) bool) {
-		p := piece{id: id, from: max(r.From, 0), left: r.Limit}
+		p := piece{id: id, from: max(r.From, 0), left: r.Limit, most: db.o.piece}
 		if r.Limit <= 0 {
 			p.left = -1
 		}
@@ -54,6 +54,7 @@ type piece struct {
 	id    event.ExecutionID
 	from  event.Seq
 	left  int // events still wanted, -1 for all
+	most  int // events at once
 	key   int64
 	head  event.Seq // where the log ended at the first piece
 	ended bool
@@ -70,7 +71,7 @@ func (p *piece) fill(ctx context.Context, c *sqlite3.Conn, first string) error {
 	p.events = nil
 	want, bytes := p.from, 0
 	for {
-		if len(p.events) == pieceEvents || bytes >= pieceBytes {
+		if len(p.events) == p.most || bytes >= pieceBytes {
 			p.from = want
 			if p.left > 0 {
 				p.left -= len(p.events)
@@ -133,7 +134,7 @@ func (p *piece) room() int {
 	if p.left >= 0 {
 		n = min(n, p.left)
 	}
-	return max(0, min(n, pieceEvents))
+	return max(0, min(n, p.most))
 }
 
 // complete checks that the events reach as far as the head says.

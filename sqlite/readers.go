@@ -66,6 +66,9 @@ func inRead(c *sqlite3.Conn, f func(*sqlite3.Conn) error) error {
 		return err
 	}
 	err := f(c)
+	if err != nil {
+		settle(c)
+	}
 	// Nothing was written: how the transaction ends does not matter, only that it
 	// ends before the connection goes back.
 	return errors.Join(err, step(c, "ROLLBACK"))

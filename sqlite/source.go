@@ -24,10 +24,11 @@ type options struct {
 	maxPages int
 	patience time.Duration
 	engine   string // claimed version
+	piece    int    // events that one query of a read returns at most
 }
 
 func defaults(opts []Option) options {
-	o := options{schema: schemaNewest, patience: 10 * time.Second}
+	o := options{schema: schemaNewest, patience: 10 * time.Second, piece: pieceEvents}
 	o.clock = func() event.Time { return event.At(time.Now()) }
 	began := time.Now()
 	o.mono = func() time.Duration { return time.Since(began) }

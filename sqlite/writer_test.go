@@ -256,12 +256,13 @@ func TestDeleteInPieces(t *testing.T) {
 // A log longer than one piece, read while reads run inside the loop and the log
 // grows.
 func TestReadInPieces(t *testing.T) {
-	db := open(t)
+	const piece = 300
+	db := open(t, func(o *options) { o.piece = piece })
 	tip := commit(t, db, startOf("long")).Tip
 	big := strings.Repeat("x", 100)
-	for tip.Head < 2*pieceEvents+100 {
+	for tip.Head < 2*piece+100 {
 		req := next("long", tip, "")
-		for i := range 4999 {
+		for i := range 199 {
 			req.Events = append(req.Events, ev("long", tip.Head+2+event.Seq(i), big))
 		}
 		tip = commit(t, db, req).Tip
@@ -274,7 +275,7 @@ func TestReadInPieces(t *testing.T) {
 		if e.Sequence != n {
 			t.Fatalf("%d instead of %d", e.Sequence, n)
 		}
-		if n++; n%pieceEvents == 0 {
+		if n++; n%piece == 0 {
 			for range 2 * poolSize {
 				for _, err := range db.Read(context.Background(), "long", store.Range{Limit: 1}) {
 					if err != nil {
@@ -286,14 +287,14 @@ func TestReadInPieces(t *testing.T) {
 			tip = commit(t, db, next("long", tip, "")).Tip
 		}
 	}
-	if n <= 2*pieceEvents || n > tip.Head {
+	if n <= 2*piece || n > tip.Head {
 		t.Fatalf("%d events", n)
 	}
 	for _, r := range []struct {
 		from  event.Seq
 		limit int
 		want  int
-	}{{5, 7, 7}, {tip.Head, 0, 1}, {tip.Head + 1, 0, 0}, {pieceEvents - 1, pieceEvents + 5, pieceEvents + 5}, {0, pieceEvents, pieceEvents}} {
+	}{{5, 7, 7}, {tip.Head, 0, 1}, {tip.Head + 1, 0, 0}, {piece - 1, piece + 5, piece + 5}, {0, piece, piece}} {
 		got := 0
 		for e, err := range db.Read(context.Background(), "long", store.Range{From: r.from, Limit: r.limit}) {
 			if err != nil || e.Sequence != r.from+event.Seq(got) {
