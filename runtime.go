@@ -91,6 +91,13 @@ func Open(ctx context.Context, src store.Source, opts ...Option) (*Runtime, erro
 		r.loop("scan", r.scanLoop)
 		r.loop("reconcile", r.reconcileLoop)
 		r.loop("watch", r.watchLoop)
+	} else {
+		// No lease tells the store's time, and this machine's clock may be ahead of it.
+		_, _, now, err := st.Index.Runnable(ctx, store.Demand{Limit: 1})
+		if err != nil {
+			return nil, errors.Join(err, shut())
+		}
+		r.node.saw(now)
 	}
 	if st.Hints != nil {
 		r.loop("hints", r.hintLoop)
