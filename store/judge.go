@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/sabotage"
 )
 
 // Row is a head row with what only the store looks at.
@@ -27,7 +28,7 @@ func Judge(row *Row, req *Request, now event.Time, alive func(NodeID) bool) (Res
 		return res, nil
 	}
 	start := !req.Expect.Exists()
-	if row != nil && (row.Tip.Mark == req.Nonce || start && row.Birth == req.Nonce) {
+	if row != nil && (row.Tip.Mark == req.Nonce && !sabotage.On("mark-ignored") || start && row.Birth == req.Nonce && !sabotage.On("birth-ignored")) {
 		res := answer(row, now)
 		res.Outcome, res.Again = Committed, true
 		return res, nil
@@ -62,28 +63,31 @@ func refusal(row *Row, req *Request, start bool, alive func(NodeID) bool) Refusa
 		return RefusedHead
 	case row == nil:
 		return RefusedAbsent
-	case req.Expect.Anchor != row.Tip.Anchor:
+	case req.Expect.Anchor != row.Tip.Anchor && !sabotage.On("anchor-dropped"):
 		return RefusedAnchor
+	case sabotage.On("fence-at-least") && req.Expect.Fence > row.Tip.Fence, sabotage.On("fence-dropped"):
 	case req.Expect.Fence != row.Tip.Fence:
 		return RefusedFence
-	case req.Expect.Head != row.Tip.Head, !req.Expect.Mark.IsZero() && req.Expect.Mark != row.Tip.Mark:
+	}
+	switch {
+	case req.Expect.Head != row.Tip.Head, !req.Expect.Mark.IsZero() && req.Expect.Mark != row.Tip.Mark && !sabotage.On("mark-unchecked"):
 		return RefusedHead
 	case row.State.Closed() && req.State == StateKeep && (req.Claim == nil || req.Claim.When != AnyOwner):
 		return RefusedState
-	case req.Claim == nil && req.As != row.Owner, req.Claim != nil && !holds(req.Claim, row, alive):
+	case req.Claim == nil && req.As != row.Owner && !sabotage.On("owner-dropped"), req.Claim != nil && !holds(req.Claim, row, alive):
 		return RefusedOwner
 	}
 	if why := leaseOf(req, alive); why != NotRefused {
 		return why
 	}
-	if req.State.Terminal() && req.Seen < row.Mail {
+	if req.State.Terminal() && req.Seen < row.Mail && !sabotage.On("end-ignores-mail") {
 		return RefusedMail
 	}
 	return NotRefused
 }
 
 func leaseOf(req *Request, alive func(NodeID) bool) Refusal {
-	if req.Claim != nil && req.Claim.Owner != "" && !alive(req.Claim.Owner) {
+	if req.Claim != nil && req.Claim.Owner != "" && !alive(req.Claim.Owner) && !sabotage.On("claim-without-lease") {
 		return RefusedLease
 	}
 	return NotRefused
@@ -94,7 +98,7 @@ func holds(c *Claim, row *Row, alive func(NodeID) bool) bool {
 	case Unowned:
 		return row.Owner == "" && row.State == StateRunning
 	case Lapsed:
-		return row.Owner != "" && !alive(row.Owner)
+		return row.Owner != "" && (!alive(row.Owner) || sabotage.On("claim-of-the-living"))
 	case Mine:
 		return row.Owner != "" && row.Owner == c.Owner
 	case AtEnd:
@@ -125,7 +129,7 @@ func advance(row *Row, req *Request, now event.Time) *Row {
 	}
 	if c := req.Claim; c != nil {
 		next.Owner = c.Owner
-		if row != nil {
+		if row != nil && !sabotage.On("claim-keeps-token") {
 			next.Tip.Fence++
 		}
 		if c.When == Lapsed {
@@ -136,7 +140,7 @@ func advance(row *Row, req *Request, now event.Time) *Row {
 	}
 	if r := req.Release; r != nil {
 		next.Owner, next.WakeAt = "", r.WakeAt
-		if next.Seen < next.Mail {
+		if next.Seen < next.Mail && !sabotage.On("park-ignores-mail") {
 			next.WakeAt = min(next.WakeAt, now)
 		}
 	}
@@ -160,7 +164,7 @@ func Deliver(row *Row, now event.Time) (Delivery, *Row) {
 	}
 	next := *row
 	next.Mail++
-	if next.Owner == "" && next.State == StateRunning {
+	if next.Owner == "" && next.State == StateRunning && !sabotage.On("post-wakes-nobody") {
 		next.WakeAt = min(next.WakeAt, now)
 	}
 	return Posted, &next
