@@ -8,6 +8,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/internal/sabotage"
 )
 
 var cancelledFailure = &event.Failure{Code: event.CodeCancelled, Message: "cancelled before it was called"}
@@ -30,7 +31,7 @@ func (x *run) beginCalls() (moved bool) {
 			return true
 		case x.stopping():
 			x.calls = append(x.calls, op) // stays open; whoever comes next calls it
-		case op.Intent > x.j.Durable(), op.Effect.ReadOnly && x.full():
+		case op.Intent > x.j.Durable() && !sabotage.On("call-before-intent"), op.Effect.ReadOnly && x.full():
 			x.calls = append(x.calls, op)
 		case !op.Effect.ReadOnly && !x.stillMine():
 			x.calls = append(x.calls, op)
@@ -116,7 +117,7 @@ func (x *run) mayCall(readOnly bool) bool {
 		return true
 	}
 	lapse, ok := x.rt.node.holds()
-	return ok && x.owned.Load() == lapse
+	return ok && x.owned.Load() == lapse || sabotage.On("lease-unchecked")
 }
 
 // invoke calls the effect once, within its time limit.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
 )
 
@@ -111,6 +112,9 @@ func (x *run) transmit(req *store.Request) answer {
 		if x.rt.waitFor(x.rt.ctx, x.rt.world.NewSignal(), wait) != nil {
 			continue // the next round sees that ctx is over
 		}
+		if sabotage.On("fresh-nonce") {
+			req.Nonce = x.rt.nonce()
+		}
 		wait = min(2*wait, time.Second)
 	}
 }
@@ -179,7 +183,7 @@ func (x *run) poison(err error) {
 // abort ends the run: nothing may be called any more, and subscribers hear which
 // events never became durable.
 func (x *run) abort(cause error) {
-	if x.dead.Swap(true) {
+	if x.dead.Swap(true) && !sabotage.On("aborted-twice") {
 		return // subscribers hear of it once
 	}
 	x.endEffects(cause)
@@ -203,6 +207,10 @@ func (x *run) stillMine() bool {
 		return false
 	}
 	if lapse == x.owned.Load() {
+		return true
+	}
+	if sabotage.On("lapse-forgotten") {
+		x.owned.Store(lapse)
 		return true
 	}
 	h, found, err := x.rt.st.Index.Get(x.rt.ctx, x.id)

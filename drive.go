@@ -5,6 +5,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/internal/sabotage"
 )
 
 // drive drives the run on the calling fiber, which has taken the driver's role (see
@@ -52,7 +53,7 @@ func (x *run) rounds() (call *effectContext, over bool) {
 			x.idleSince = 0
 			// A call that was cancelled before it was made may let the body end, and an
 			// end is finish's to commit.
-			if !x.m.Ended() && x.mustCommit() && !x.commit() {
+			if (!x.m.Ended() || sabotage.On("end-is-an-event")) && x.mustCommit() && !x.commit() {
 				return nil, true
 			}
 			continue
@@ -104,6 +105,7 @@ func (x *run) enter() bool {
 	x.m.TakeCancels()
 	x.opened()
 	for _, op := range x.m.OpenEffects() {
+		op.Cancelled = op.Cancelled && !sabotage.On("cancelled-again")
 		switch {
 		case op.Cancelled && op.Intent != event.None && op.Intent <= x.j.Durable():
 			// cancelled, and another runner may have called it: never again

@@ -2,6 +2,7 @@ package loom
 
 import (
 	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
 )
 
@@ -14,9 +15,12 @@ var stateOf = map[fold.Status]store.State{
 // in the inbox, and the end is sent again.
 func (x *run) finish() {
 	for {
+		if sabotage.On("end-looks-away") {
+			x.j.Looked(1 << 40)
+		}
 		req, last := x.j.Next(x.rt.nonce(), nil, stateOf[x.m.State().Status])
 		a := x.transmit(req)
-		if !x.settle(&a) {
+		if !x.settle(&a) && !sabotage.On("end-told-early") {
 			return
 		}
 		if x.j.Dirty() || !last {

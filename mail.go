@@ -8,6 +8,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
 )
 
@@ -76,7 +77,7 @@ func (x *run) deliverOne() bool {
 		m, s := x.mail[i], x.m.State()
 		await := x.m.Awaiting(m.Name)
 		switch {
-		case s.Consumed(m.ID), m.Name == cancelMessage && s.Cancel != nil:
+		case s.Consumed(m.ID) && !sabotage.On("consumed-forgotten"), m.Name == cancelMessage && s.Cancel != nil:
 			x.drop(m)
 			x.mail = slices.Delete(x.mail, i, i+1)
 			continue

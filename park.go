@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
 )
 
@@ -135,6 +136,9 @@ func (x *run) nudged() bool {
 // the execution was left at.
 func (x *run) letGo(at event.Time) store.Tip {
 	for {
+		if sabotage.On("park-forgets-deadline") {
+			at = event.Never
+		}
 		req, last := x.j.Next(x.rt.nonce(), &store.Release{WakeAt: at}, store.StateKeep)
 		a := x.transmit(req)
 		if !x.settle(&a) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
 )
 
@@ -21,7 +22,7 @@ func (r *Runtime) reconcileLoop() {
 func (r *Runtime) reconcileSoon() { r.again.Wake() }
 
 func (r *Runtime) reconcileOnce() {
-	if _, held := r.node.holds(); !held {
+	if _, held := r.node.holds(); !held || sabotage.On("no-reconcile") || sabotage.On("mark-and-reconcile") {
 		return
 	}
 	heads, err := r.st.Index.Owned(r.ctx, r.node.id, false)

@@ -28,7 +28,7 @@ func Judge(row *Row, req *Request, now event.Time, alive func(NodeID) bool) (Res
 		return res, nil
 	}
 	start := !req.Expect.Exists()
-	if row != nil && (row.Tip.Mark == req.Nonce && !sabotage.On("mark-ignored") || start && row.Birth == req.Nonce && !sabotage.On("birth-ignored")) {
+	if row != nil && (row.Tip.Mark == req.Nonce && !sabotage.On("mark-ignored") && !sabotage.On("mark-and-reconcile") || start && row.Birth == req.Nonce && !sabotage.On("birth-ignored")) {
 		res := answer(row, now)
 		res.Outcome, res.Again = Committed, true
 		return res, nil

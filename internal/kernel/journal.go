@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
 )
 
@@ -159,7 +160,7 @@ func (j *Journal) Settle(res store.Result) Fate {
 func (j *Journal) committed(req *store.Request, res store.Result) Fate {
 	head := req.Expect.Head + event.Seq(len(req.Events))
 	ours := res.Tip.Mark == req.Nonce
-	if j.index != nil && !ours {
+	if j.index != nil && !ours && !sabotage.On("birth-is-mine") {
 		// known by its birth only: it is ours, and somebody has moved it since
 		j.born, j.flight = true, nil
 		return Superseded

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/sabotage"
 )
 
 // Divergence says where a body asked for something else than the log holds.
@@ -140,6 +141,9 @@ func (m *Machine) keep(o *Op, r recorded) {
 		o.Intent = r.e.Sequence
 	case event.TimerScheduled:
 		if o.Ending == Open {
+			if sabotage.On("deadline-anew") {
+				p.Deadline = o.after(m.cfg.Stamp())
+			}
 			m.setDue(o, p.Deadline)
 		}
 	case event.MessageAwaited:

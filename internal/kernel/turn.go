@@ -5,6 +5,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/internal/sabotage"
 )
 
 // Adopt takes sequence 0, which is durable or about to be enqueued by the
@@ -36,7 +37,10 @@ func (m *Machine) FailEffect(o *Op, attempt int, f *event.Failure) {
 // makes no turn.
 func (m *Machine) FailAttempt(o *Op, f *event.Failure, notBefore event.Time) {
 	o.Attempts++
-	o.Intent = m.add(event.EffectAttemptFailed{Op: o.Path, Attempt: o.Attempts, Error: f, NotBefore: notBefore}, m.cfg.Stamp())
+	seq := m.add(event.EffectAttemptFailed{Op: o.Path, Attempt: o.Attempts, Error: f, NotBefore: notBefore}, m.cfg.Stamp())
+	if !sabotage.On("attempt-not-durable") {
+		o.Intent = seq
+	}
 	m.setDue(o, notBefore)
 }
 

@@ -23,6 +23,30 @@ var defects = []Defect{
 	{"park-ignores-mail", "store/judge.go", "a release over unseen mail sleeps"},
 	{"end-ignores-mail", "store/judge.go", "an end is not refused over unseen mail"},
 	{"post-wakes-nobody", "store/judge.go", "a message leaves the wake-up of a parked execution as it is"},
+	{"mark-and-reconcile", "store/judge.go", "a request that is sent again is judged as a new one, and nobody reconciles"},
+
+	{"call-before-intent", "call.go", "an effect is called before its intent is durable"},
+	{"lease-unchecked", "call.go", "nobody looks at the lease right before an effect"},
+	{"lapse-forgotten", "commit.go", "ownership is not asked for again after the lease had lapsed"},
+	{"fresh-nonce", "commit.go", "a commit without an answer is sent again under another nonce"},
+	{"end-told-early", "finish.go", "an end is told although it was not written"},
+	{"end-looks-away", "finish.go", "an end says that all mail was looked at"},
+	{"no-reconcile", "reconcile.go", "what a living node owns and does not drive stays so"},
+	{"wall-timers", "node.go", "deadlines go by the node's wall clock"},
+	{"busy-forgotten", "scan.go", "what has a request in flight is taken for forgotten"},
+	{"second-start-runs", "bootstrap.go", "a start that was refused enters the body"},
+	{"cancelled-again", "drive.go", "a cancelled step is called again after a takeover"},
+	{"consumed-forgotten", "mail.go", "a message that was recorded is delivered again"},
+	{"park-forgets-deadline", "park.go", "a park sleeps for ever"},
+	{"attempt-not-durable", "internal/kernel/turn.go", "the next attempt does not wait for the failed one to be durable"},
+	{"deadline-anew", "internal/kernel/replay.go", "a replay computes the deadlines of its timers again"},
+	{"birth-is-mine", "internal/kernel/journal.go", "a start that is known by its birth alone drives"},
+
+	// Found by a seed, each.
+	{"end-is-an-event", "drive.go", "an end is committed without the state of one"},
+	{"aborted-twice", "commit.go", "subscribers hear twice of what is lost"},
+	{"definite-anyway", "bootstrap.go", "a start of unknown outcome is said not to be written"},
+	{"clock-ahead", "runtime.go", "a client stamps with a clock that may be ahead of the store's"},
 }
 
 // Defects returns the list. The caller owns it.
