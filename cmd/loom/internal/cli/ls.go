@@ -176,7 +176,7 @@ func printList(s *screen.Screen, all []loom.Summary, columns []string, now time.
 		var row []string
 		for _, name := range columns {
 			i := slices.Index(columnNames(), name)
-			row = append(row, s.Text(listColumns[i].cell(s, x, now)))
+			row = append(row, s.Cell(listColumns[i].cell(s, x, now)))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -91,7 +91,7 @@ func (p printer) execution(x view.Execution, took time.Duration) {
 		p.row("mail", fmt.Sprintf("%d messages that nobody has looked at", x.Mail))
 	}
 	if len(x.Labels) > 0 {
-		p.row("labels", p.Text(labelsText(x.Labels)))
+		p.row("labels", p.Cell(labelsText(x.Labels)))
 	}
 	if x.Cancel != nil {
 		p.row("cancelled", p.Text(fmt.Sprintf("asked to give way (%s) %s", x.Cancel.Cause, x.Cancel.Reason)))
@@ -134,7 +134,7 @@ func (p printer) operations(x view.Execution) {
 			note += "due " + p.instant(o.Due) + " "
 		}
 		note += o.Error
-		t.Rows = append(t.Rows, []string{fmt.Sprint(o.Sequence), o.Path, o.Kind, o.Status, p.instant(o.Began), took, dash(p.Text(note))})
+		t.Rows = append(t.Rows, []string{fmt.Sprint(o.Sequence), o.Path, o.Kind, o.Status, p.instant(o.Began), took, dash(p.Cell(note))})
 	}
 	t.Print(p.Screen)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -39,8 +40,26 @@ func Inert(s string) string {
 }
 
 // Line is Inert for a text that must stay on one line.
-func Line(s string) string {
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Inert(s))
+func Line(s string) string { return oneLine.Replace(Inert(s)) }
+
+var oneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`)
+
+// inertJSON is Inert for a text that is JSON, where such characters stand in strings
+// alone.
+func inertJSON(raw []byte) []byte {
+	var out []byte
+	for i := 0; i < len(raw); {
+		r, size := utf8.DecodeRune(raw[i:])
+		if r == utf8.RuneError && size <= 1 || hazardous(r) {
+			for _, u := range utf16.Encode([]rune{r}) {
+				out = fmt.Appendf(out, "\\u%04x", u)
+			}
+		} else {
+			out = append(out, raw[i:i+size]...)
+		}
+		i += size
+	}
+	return out
 }
 
 func hazardous(r rune) bool {

@@ -3,6 +3,7 @@
 package screen
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -52,15 +53,28 @@ func New(asJSON bool, colour, times string, getenv func(string) string) (*Screen
 }
 
 // Emit prints one envelope on one line.
-func (s *Screen) Emit(kind string, data any) error { return emit(s.Out, kind, data) }
+func (s *Screen) Emit(kind string, data any) error { return emit(s.Out, s.OutTerminal, kind, data) }
 
 // EmitError prints one envelope on one line of standard error.
-func (s *Screen) EmitError(kind string, data any) error { return emit(s.Err, kind, data) }
+func (s *Screen) EmitError(kind string, data any) error {
+	return emit(s.Err, s.ErrTerminal, kind, data)
+}
 
-func emit(w io.Writer, kind string, data any) error {
-	enc := json.NewEncoder(w)
+// emit writes an envelope. On a terminal what it would obey stands as escapes, which
+// are the same JSON.
+func emit(w io.Writer, terminal bool, kind string, data any) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	return enc.Encode(Envelope{Schema: Schema, Kind: kind, Data: data})
+	if err := enc.Encode(Envelope{Schema: Schema, Kind: kind, Data: data}); err != nil {
+		return err
+	}
+	line := buf.Bytes()
+	if terminal {
+		line = inertJSON(line)
+	}
+	_, err := w.Write(line)
+	return err
 }
 
 // Printf prints text for people. Texts that come from a log or from outside go
@@ -78,12 +92,10 @@ func (s *Screen) Text(v string) string {
 	return v
 }
 
-// Width returns how many columns Out has, 0 if nobody knows.
-func (s *Screen) Width() int {
-	if f, ok := s.Out.(*os.File); ok && s.OutTerminal {
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return w
-		}
+// Cell is Text for a text that must stay on its line and in its column.
+func (s *Screen) Cell(v string) string {
+	if s.OutTerminal {
+		return Line(v)
 	}
-	return 0
+	return oneLine.Replace(v)
 }
