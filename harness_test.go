@@ -25,10 +25,13 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 	synctest.Test(t, f)
 }
 
+// calm makes a node look around rarely, so that days of fake time cost little.
+var calm = loom.Tuning{Lease: 10 * 24 * time.Hour, Scan: 24 * time.Hour, Unload: time.Second}
+
 // soon is a context that ends long after anything here should have come.
 func soon(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 90*24*time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -170,12 +173,14 @@ func everything(t *testing.T, db *memstore.DB) (ids []string) {
 // bubble's clock has moved a little.
 func until(t *testing.T, what string, fact func() bool) {
 	t.Helper()
-	for range 100_000 {
+	wait := time.Millisecond
+	for range 10_000 {
 		synctest.Wait()
 		if fact() {
 			return
 		}
-		pass(t, 50*time.Millisecond)
+		pass(t, wait)
+		wait = min(2*wait, time.Second)
 	}
 	t.Fatalf("never: %s", what)
 }
@@ -259,4 +264,33 @@ func erase(t *testing.T, db *memstore.DB, id string) {
 	if done, err := db.Delete(context.Background(), h.Execution, res[0].Tip); err != nil || !done {
 		t.Fatal(done, err)
 	}
+}
+
+// warnings records what OnWarn hears, by execution.
+type warnings struct {
+	mu   sync.Mutex
+	errs map[string][]error
+}
+
+func (w *warnings) hooks() loom.Hooks {
+	return loom.Hooks{OnWarn: func(id event.ExecutionID, err error) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.errs == nil {
+			w.errs = map[string][]error{}
+		}
+		w.errs[string(id)] = append(w.errs[string(id)], err)
+	}}
+}
+
+// of returns the warnings about an execution.
+func (w *warnings) of(id string) []error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.errs[id])
+}
+
+// messageOf is a message as another program might post it.
+func messageOf(name, body string) store.Message {
+	return store.Message{ID: "raw-" + name, Name: name, Body: []byte(body)}
 }

@@ -131,7 +131,7 @@ func TestRetriesAndTheirWaitsSurviveARestart(t *testing.T) {
 					return 0, errors.New("again")
 				}
 				return 7, nil
-			}, loom.Retry{Attempts: 3, Initial: time.Hour})
+			}, loom.Retry{Attempts: 3, Initial: 10 * time.Minute})
 		})
 		db := memstore.New(nil)
 		rt := open(t, db, loom.Flows(flow))
