@@ -100,8 +100,9 @@ func (b *Branch) park() {
 	}
 }
 
-// NewPanic describes a recovered panic. The stack holds no address and no path
-// of a machine, so that two builds of the same code record the same.
+// NewPanic describes a recovered panic. The stack holds no address, no path of a
+// machine and nothing below a branch's function, so that two runs of the same
+// code record the same, whoever resumed the branch.
 func NewPanic(value any) *Panic {
 	var pcs [64]uintptr
 	n := runtime.Callers(3, pcs[:])
@@ -109,6 +110,9 @@ func NewPanic(value any) *Panic {
 	frames := runtime.CallersFrames(pcs[:n])
 	for {
 		f, more := frames.Next()
+		if f.Function == branchRun {
+			return p
+		}
 		if f.Function != "" {
 			p.Stack = append(p.Stack, frameText(f))
 		}
@@ -117,3 +121,6 @@ func NewPanic(value any) *Panic {
 		}
 	}
 }
+
+// branchRun is the name of what calls every branch's function.
+const branchRun = "github.com/loomwork/loom/internal/kernel.(*Branch).run"

@@ -76,11 +76,13 @@ func (m *Machine) turn(in event.Payload, deliver func()) {
 }
 
 // begin makes the main branch ready.
-func (m *Machine) begin() {
-	m.main = m.newBranch(nil, "", func(b *Branch) {
-		end := m.cfg.Body(b)
-		m.end = &end
-	})
+func (m *Machine) begin() { m.main = m.newBranch(nil, "", m.body) }
+
+// body is the main branch's function. It is no closure: one of those is called
+// after whom it was inlined into, and recorded stacks would differ.
+func (m *Machine) body(b *Branch) {
+	end := m.cfg.Body(b)
+	m.end = &end
 }
 
 // run runs ready branches, first in, first out, until none is ready. When the
