@@ -19,7 +19,7 @@ type bodyHandler struct {
 }
 
 func (h *bodyHandler) Enabled(ctx context.Context, l slog.Level) bool {
-	return !h.b.k.Replaying() && h.Handler.Enabled(ctx, l)
+	return !h.b.k.RanBefore() && h.Handler.Enabled(ctx, l)
 }
 
 func (h *bodyHandler) WithAttrs(a []slog.Attr) slog.Handler {

@@ -24,6 +24,7 @@ type Machine struct {
 
 	now       event.Time // time of the event that began the turn
 	replaying bool
+	before    bool // the turn that runs has run before
 	finishing bool // the body has returned; its other branches give way
 	unloading bool
 	end       *End

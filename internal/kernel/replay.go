@@ -58,14 +58,20 @@ func (m *Machine) Replay(log []event.Envelope) error {
 			j++
 		}
 		m.replaying = j < len(rec)
+		m.before = i > 0 || j > 1
 		if err := m.repeat(in, rec[i+1:j], j == len(rec)); err != nil {
 			return err
 		}
 		i = j
 	}
-	m.replaying = false
+	m.replaying, m.before = false, false
 	return nil
 }
+
+// RanBefore reports whether the turn that runs has run before, in the life of
+// whoever recorded it. Only the first turn can be recorded and not have run: a
+// start is durable before its body.
+func (b *Branch) RanBefore() bool { return b.m.before }
 
 // between takes a recorded event that begins no turn and belongs to none: a
 // command here was recorded before anything was asked.
