@@ -75,10 +75,6 @@ var workerFlows = []*loom.Flow[raw, raw]{
 			return raw(`"done"`), nil
 		})
 	}),
-	// hostile returns what a terminal would obey.
-	loom.NewFlow("hostile", func(ctx loom.Context, in raw) (raw, error) {
-		return raw(`"\u001b]0;owned\u0007 ‮abc"`), nil
-	}),
 }
 
 func anyFlows() (fs []loom.AnyFlow) {

@@ -75,6 +75,6 @@ func (p printer) event(e event.Envelope) {
 		Flow string `json:"flow"`
 	}
 	_ = json.Unmarshal(e.Payload, &what) // a payload that is none of ours has neither
-	p.Printf("%6d  %s  %-22s %s  %s\n", e.Sequence, p.Time(e.Time.Time(), p.now), p.Text(string(e.Kind)),
-		p.Text(fmt.Sprintf("%-16s", what.Op+what.Flow)), p.preview(e.Payload, 160))
+	p.Printf("%6d  %s  %-22s %s  %s\n", e.Sequence, p.Time(e.Time.Time(), p.now), p.Cell(string(e.Kind)),
+		p.Cell(fmt.Sprintf("%-16s", what.Op+what.Flow)), p.preview(e.Payload, 160))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/loomwork/loom/cmd/loom/internal/screen"
@@ -52,7 +53,11 @@ type printer struct {
 	now time.Time
 }
 
-func (p printer) row(what, value string) { p.Printf("%-10s %s\n", what, value) }
+// row prints a value, whose further lines stay in its column: none can look like a
+// row of its own.
+func (p printer) row(what, value string) {
+	p.Printf("%-10s %s\n", what, strings.ReplaceAll(value, "\n", "\n           "))
+}
 
 // instant prints a time of a view.
 func (p printer) instant(v *string) string {
@@ -162,8 +167,5 @@ func (p printer) preview(raw []byte, most int) string {
 		cut = fmt.Sprintf(" … (%s; --json has all)", bytesText(int64(len(text))))
 		text = text[:most]
 	}
-	if p.OutTerminal {
-		text = screen.Line(text)
-	}
-	return text + cut
+	return p.Cell(text) + cut
 }

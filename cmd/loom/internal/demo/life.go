@@ -152,8 +152,11 @@ func (a *appointment) choose(t *tally, l *life) {
 	}
 	if a.target < 0 {
 		done := t.audited()
+		left := t.listed() - done
 		share := (0.05 + 0.9*mathrand.Float64()) / float64(a.kills)
-		a.target = done + int(share*float64(t.listed()-done))
+		// One file at least, while there are enough: a node that takes over from one
+		// that got nowhere is made to wait.
+		a.target = done + max(int(share*float64(left)), min(left/(a.kills+1), 1))
 	}
 	if t.audited() >= a.target {
 		soon(4 * time.Millisecond)

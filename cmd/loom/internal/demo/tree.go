@@ -36,6 +36,7 @@ type walk struct {
 	root  string
 	after Name // skip everything up to here
 	own   *files
+	limit int // bytes of a page
 	page  Page
 	size  int
 }
@@ -46,7 +47,12 @@ var errPageFull = errors.New("page is full")
 // links are listed and not followed; directories are listed only if they cannot be
 // read. The demo's own files are left out. The error is that of ctx.
 func list(ctx context.Context, root string, after Name, own *files) (Page, error) {
-	w := &walk{root: root, after: after, own: own, page: Page{Entries: []Entry{}}}
+	w := &walk{root: root, after: after, own: own, limit: pageBytes}
+	return w.list(ctx)
+}
+
+func (w *walk) list(ctx context.Context) (Page, error) {
+	w.page.Entries = []Entry{}
 	switch err := w.directory(ctx, ""); {
 	case err == nil:
 	case errors.Is(err, errPageFull):
@@ -109,7 +115,7 @@ func (w *walk) add(e Entry) error {
 		return err
 	}
 	w.size += len(name) + len(e.Kind) + len(e.Error) + 32
-	if w.size > pageBytes && len(w.page.Entries) > 0 {
+	if w.size > w.limit && len(w.page.Entries) > 0 {
 		return errPageFull
 	}
 	w.page.Entries = append(w.page.Entries, e)
