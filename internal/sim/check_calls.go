@@ -94,6 +94,9 @@ func checkCalls(j Judgement, lives []*life, vs *violations) {
 			vs.add("O9", c.Execution, "%s was called on %s, which never owned it until then", c.Op, c.Node)
 			continue
 		}
+		if at := l.cancelled(); at >= 0 && at < g.pos {
+			vs.add("O7", c.Execution, "%s was called on %s, which got it when its cancel was recorded already", c.Op, c.Node)
+		}
 		now := l.owner(c.Pos)
 		lost := now.node != c.Node || now.fence != g.fence
 		if lost && a.intent >= lostAt(l, g) {
@@ -120,6 +123,17 @@ func checkCalls(j Judgement, lives []*life, vs *violations) {
 			}
 		}
 	}
+}
+
+// cancelled is the place at which a cancel was recorded, -1 if none was. Who comes
+// after it calls nothing (race 35).
+func (l *life) cancelled() int {
+	for _, e := range l.log {
+		if e.Kind == event.KindCancelRequested {
+			return e.pos
+		}
+	}
+	return -1
 }
 
 // intentOf is the attempt that c is a call of: the one it names, or the last one

@@ -66,7 +66,7 @@ func (c *Cluster) checkKept(id event.ExecutionID, s *fold.State, vs *violations)
 // Judge judges a cluster whose run is over.
 func (c *Cluster) Judge() []Violation {
 	lives := c.History.lives()
-	vs := violations(Judge(Judgement{History: c.History, Ledger: c.Ledger,
+	vs := violations(Judge(Judgement{History: c.History, Ledger: c.Ledger, Runtimes: true,
 		Minted:  func(id event.ExecutionID) bool { return id[0] != 'x' },
 		Excused: func(call *Call) bool { return call.Distrusted },
 		End:     c.World.StoreNow()}))

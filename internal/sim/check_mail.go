@@ -49,3 +49,25 @@ func checkMail(h *History, lives []*life, vs *violations) {
 		}
 	}
 }
+
+// checkSeen holds what writers say to have seen of the mail against what they looked
+// at: an end over mail that nobody looked at would lose it (race 6).
+func checkSeen(h *History, vs *violations) {
+	type reader struct {
+		node string
+		id   event.ExecutionID
+	}
+	looked := map[reader]int64{}
+	for i := range h.Records {
+		r := &h.Records[i]
+		who := reader{r.Node, r.Execution}
+		switch {
+		case r.Did == DidPending && r.Err == nil:
+			looked[who] = max(looked[who], r.Looked)
+		case r.Did == DidCommit && r.Result.Outcome == store.Committed && r.Request.Seen > looked[who]:
+			vs.add("O1", r.Execution, "%s says that it has seen mail up to %d, and looked at %d", r.Node, r.Request.Seen, looked[who])
+		case r.Did == DidCommit && r.Result.Outcome == store.Committed && !r.Result.Again && r.Request.State.Terminal() && r.Request.Seen < r.Result.Mail:
+			vs.add("O1", r.Execution, "%s ended it over mail %d, and looked at %d", r.Node, r.Result.Mail, r.Request.Seen)
+		}
+	}
+}

@@ -49,3 +49,29 @@ func checkWriters(h *History, vs *violations) {
 		rows[r.Execution] = row{r.Result.Tip, r.Result.Owner}
 	}
 }
+
+// checkResends is claim H-08 from the other side: a runner whose commit landed sends
+// nothing else for its place, whatever it was told.
+func checkResends(h *History, vs *violations) {
+	type place struct {
+		id     event.ExecutionID
+		node   string
+		as     store.NodeID
+		expect store.Tip
+	}
+	landed := map[place]store.Nonce{}
+	for i := range h.Records {
+		r := &h.Records[i]
+		q := r.Request
+		if r.Did != DidCommit || q.Claim != nil || q.As == "" {
+			continue
+		}
+		p := place{r.Execution, r.Node, q.As, q.Expect}
+		if n, ok := landed[p]; ok && n != q.Nonce {
+			vs.add("O8", r.Execution, "%s sends another request for the place where one of its own has landed", r.Node)
+		}
+		if r.Result.Outcome == store.Committed {
+			landed[p] = q.Nonce
+		}
+	}
+}

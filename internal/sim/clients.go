@@ -116,7 +116,7 @@ func (c *Cluster) actSignal() {
 		return
 	}
 	id, name := c.known(), messageNames[c.World.Decide("message", len(messageNames))]
-	c.Signal(m, id, name, fmt.Sprint("m", c.World.Decide("message id", 6)), c.limit())
+	c.Signal(m, id, name, fmt.Sprint("m", c.World.Decide("message id", 4)), c.limit())
 }
 
 // Signal makes a client of m send a message.

@@ -21,6 +21,7 @@ type Config struct {
 	Grace      time.Duration
 	Delay      time.Duration // the longest that a store call is slow or late
 	Hooks      bool
+	Clocks     bool // nodes come with wall clocks that are hours off
 	Client     bool // one member more, that drives nothing
 	Rates      fault.Rates
 	Nemesis    Nemesis
@@ -44,6 +45,7 @@ func Draw(w *World) Config {
 		Grace:      lease * time.Duration(1+w.Decide("grace", 3)),
 		Delay:      lease * time.Duration(1+w.Decide("delay", 6)),
 		Hooks:      w.Decide("hooks", 2) == 1,
+		Clocks:     w.Decide("clocks", 3) == 0,
 		Client:     w.Chance("client", 300),
 	}
 	some := func(site string, most int) int {

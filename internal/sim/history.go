@@ -26,6 +26,7 @@ type Record struct {
 	Tip     store.Tip        // DidTip
 	Receipt store.Receipt    // DidPost
 	Message store.Message    // DidPost
+	Looked  int64            // DidPending: the number up to which all mail was shown
 	Err     error            // the backend could not
 }
 
@@ -39,6 +40,7 @@ const (
 	DidTip
 	DidPost
 	DidDelete // the execution is gone
+	DidPending
 )
 
 // History is everything that a store was asked, and what it answered. A place in
@@ -129,6 +131,16 @@ func (x recordedInbox) Post(ctx context.Context, to event.ExecutionID, m store.M
 	r, err := x.Inbox.Post(ctx, to, m)
 	x.h.add(Record{Did: DidPost, Node: x.node, Execution: to, Message: m, Receipt: r, Err: err})
 	return r, err
+}
+
+func (x recordedInbox) Pending(ctx context.Context, id event.ExecutionID, after int64, limit int) ([]store.Message, int64, error) {
+	ms, mail, err := x.Inbox.Pending(ctx, id, after, limit)
+	looked := mail
+	if n := len(ms); n == limit {
+		looked = ms[n-1].N
+	}
+	x.h.add(Record{Did: DidPending, Node: x.node, Execution: id, Looked: looked, Err: err})
+	return ms, mail, err
 }
 
 type recordedDeleter struct {

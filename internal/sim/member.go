@@ -43,6 +43,9 @@ func (c *Cluster) Join(client bool) *Member {
 	c.joined++
 	m := &Member{c: c, client: client, Node: c.World.Node(fmt.Sprint("n", c.joined))}
 	m.Link = m.Node.Connect(c.Backend, c.History, c.Config.Rates, nil)
+	if c.Config.Clocks && !c.quiet {
+		m.Node.wall.Jump(time.Duration(c.World.Decide("wall clock", 5)-2) * time.Hour)
+	}
 	if c.quiet {
 		m.Link.Faults.Quiet()
 	}

@@ -55,7 +55,7 @@ type Effect struct {
 }
 
 // messageNames are what bodies await and clients send.
-var messageNames = [...]string{"go", "stop", "pay"}
+var messageNames = [...]string{"go", "pay"}
 
 // writer draws programs.
 type writer struct {

@@ -44,6 +44,9 @@ func (c *Cluster) Settle() {
 		}
 		for _, x := range waiting {
 			for i, name := range x.names {
+				if round > 0 { // one that is in the log already, most likely
+					c.Signal(fresh, x.id, name, fmt.Sprintf("quiet.%d.%d", round-1, i), 0)
+				}
 				c.Signal(fresh, x.id, name, fmt.Sprintf("quiet.%d.%d", round, i), 0)
 			}
 		}

@@ -29,6 +29,9 @@ type Judgement struct {
 	// Minted says of an id that its start was not awaited: its body may be entered
 	// before sequence 0 is durable. nil: none was.
 	Minted func(event.ExecutionID) bool
+	// Runtimes says that all writers are runtimes, which remember what they sent and
+	// say what they have looked at.
+	Runtimes bool
 	// Excused says of a call that its node could not know of its loss: somebody
 	// took the execution by force, or the node's clock stood still. nil: none.
 	Excused func(*Call) bool
@@ -50,6 +53,10 @@ func Judge(j Judgement) []Violation {
 	checkTokens(lives, &vs)
 	checkTimers(j, lives, &vs)
 	checkMail(j.History, lives, &vs)
+	if j.Runtimes {
+		checkSeen(j.History, &vs)
+		checkResends(j.History, &vs)
+	}
 	if j.Ledger != nil {
 		checkEntries(j, lives, &vs)
 		checkCalls(j, lives, &vs)
