@@ -79,6 +79,7 @@ func parse(args []string, errs io.Writer) (*config, error) {
 	stores := fs.String("stores", "memory,sqlite-full,sqlite-normal", "stores to measure, by name")
 	only := fs.String("only", "", "workloads to measure, as in W1,W2; empty for all: "+strings.Join(workloadNames(), ","))
 	fs.IntVar(&cfg.runs, "runs", 3, "runs of everything; medians are printed")
+	scale := fs.Int("scale", 1, "do so many times the work of W1 and W2, for a profile")
 	fs.StringVar(&cfg.dir, "dir", "", "directory for the database files, on a real disk; empty for a temporary one")
 	fs.StringVar(&cfg.peers, "peers", "", "directory of the programs that measure peers; empty for none")
 	fs.BoolVar(&cfg.json, "json", false, "print JSON instead of the table")
@@ -99,6 +100,12 @@ func parse(args []string, errs io.Writer) (*config, error) {
 	if cfg.runs < 1 {
 		return complain("-runs is %d", cfg.runs)
 	}
+	if *scale < 1 {
+		return complain("-scale is %d", *scale)
+	}
+	cfg.size.executions *= *scale
+	cfg.size.steps *= *scale
+	cfg.size.readOnly *= *scale
 	for name := range strings.SplitSeq(*stores, ",") {
 		k := kindOf(name)
 		if k == nil {

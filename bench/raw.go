@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
 
+	"github.com/loomwork/loom"
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/store"
 	"github.com/loomwork/loom/store/memstore"
@@ -149,35 +152,53 @@ func query(c *sqlite3.Conn, text string) error {
 // how long each took.
 func (l *lab) rawMemory(ctx context.Context, commits, n int) (took []time.Duration, err error) {
 	db := memstore.New(nil)
+	ids, err := asleep(ctx, db, n)
+	if err != nil {
+		return nil, err
+	}
+	tips := make([]store.Tip, n)
+	for i, id := range ids {
+		if tips[i], err = db.Tip(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	reqs := make([]store.Request, n)
-	var nonces uint64
-	next := func(i int) store.Nonce {
-		nonces++
-		return store.Nonce([]byte(fmt.Sprintf("%08d%08d", i, nonces%100_000_000)))
-	}
-	for i := range reqs {
-		id := event.ExecutionID(fmt.Sprintf("raw-%d", i))
-		reqs[i] = store.Request{Execution: id, Nonce: next(i), Expect: store.Absent(), Index: &store.IndexEntry{Flow: "raw"},
-			Events: []event.Envelope{{Execution: id, Kind: event.KindExecutionStarted, Time: 1, Payload: payload}}}
-	}
-	for call := range commits + 1 {
+	for call := range commits {
+		for i, id := range ids {
+			var nonce store.Nonce
+			binary.LittleEndian.PutUint64(nonce[:], uint64(call*n+i+1))
+			reqs[i] = store.Request{Execution: id, Nonce: nonce, Expect: tips[i], Events: []event.Envelope{
+				{Execution: id, Sequence: tips[i].Head + 1, Kind: event.KindEffectCompleted, Time: 1, Payload: payload}}}
+		}
 		began := time.Now()
 		res, err := db.Commit(ctx, reqs...)
-		if call > 0 { // the first call starts the executions
-			took = append(took, time.Since(began))
-		}
+		took = append(took, time.Since(began))
 		if err != nil {
 			return nil, err
 		}
-		for i := range reqs {
+		for i := range res {
 			if res[i].Outcome != store.Committed {
 				return nil, fmt.Errorf("a raw commit was %s: %s, %v", res[i].Outcome, res[i].Refusal, res[i].Err)
 			}
-			id := reqs[i].Execution
-			tip := res[i].Tip
-			reqs[i] = store.Request{Execution: id, Nonce: next(i), Expect: tip, Events: []event.Envelope{
-				{Execution: id, Sequence: tip.Head + 1, Kind: event.KindEffectCompleted, Time: 1, Payload: payload}}}
+			tips[i] = res[i].Tip
 		}
 	}
 	return took, nil
+}
+
+// asleep starts n executions that nobody drives, and returns their ids.
+func asleep(ctx context.Context, db *memstore.DB, n int) (ids []event.ExecutionID, err error) {
+	flow := loom.NewFlow("raw", func(loom.Context, int) (int, error) { return 0, nil })
+	rt, err := loom.Open(ctx, db, loom.Tuning{ClientOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	for i := range n {
+		run, err := flow.Start(ctx, rt, i, loom.Delay(24*time.Hour))
+		if err != nil {
+			return nil, errors.Join(err, rt.Close())
+		}
+		ids = append(ids, event.ExecutionID(run.ID()))
+	}
+	return ids, rt.Close()
 }
