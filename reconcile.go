@@ -47,7 +47,7 @@ func (r *Runtime) reconcileOnce() {
 
 // hintPause is the shortest time between two looks on account of hints: this
 // process's own writes give hints too.
-const hintPause = 10 * time.Millisecond
+const hintPause = 20 * time.Millisecond
 
 // hintLoop wakes what may have to look when another process wrote.
 func (r *Runtime) hintLoop() {
