@@ -29,6 +29,10 @@ type hookQueue struct {
 	r    *Runtime
 	id   event.ExecutionID
 	wake rt.Signal
+	over rt.Latch // nothing more is told of this run
+	// before is the queue of the run that this node had of the execution before, nil
+	// for none: what that still has to tell comes first.
+	before *hookQueue
 
 	mu struct {
 		sync.Mutex
@@ -40,9 +44,23 @@ type hookQueue struct {
 }
 
 func newHookQueue(r *Runtime, id event.ExecutionID) *hookQueue {
-	q := &hookQueue{r: r, id: id, wake: r.world.NewSignal()}
+	q := &hookQueue{r: r, id: id, wake: r.world.NewSignal(), over: r.world.NewLatch()}
+	r.mu.Lock()
+	q.before = r.mu.telling[id]
+	r.mu.telling[id] = q
+	r.mu.Unlock()
 	r.world.Go("hooks", q.run)
 	return q
+}
+
+// end lets the next run's queue begin.
+func (q *hookQueue) end() {
+	q.r.mu.Lock()
+	if q.r.mu.telling[q.id] == q {
+		delete(q.r.mu.telling, q.id)
+	}
+	q.r.mu.Unlock()
+	q.over.Open()
 }
 
 var errHookBehind = errors.New("hook detached: too much waits for it")
@@ -85,11 +103,17 @@ func (q *hookQueue) detach(why error) {
 	q.mu.detached, q.mu.queue, q.mu.bytes = true, nil, 0
 	q.mu.Unlock()
 	if first {
+		q.over.Open() // a call that hangs keeps nobody waiting
 		q.r.warn(q.id, why)
 	}
 }
 
 func (q *hookQueue) run() {
+	defer q.end()
+	if q.before != nil {
+		_ = q.before.over.Wait(forever)
+		q.before = nil
+	}
 	for {
 		q.mu.Lock()
 		batch, closed := q.mu.queue, q.mu.closed

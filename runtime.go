@@ -42,7 +42,8 @@ type Runtime struct {
 		busy       map[event.ExecutionID]int // starts and claims in flight
 		skip       map[event.ExecutionID]skipped
 		watchers   map[event.ExecutionID][]rt.Signal
-		loops      int // background fibers
+		telling    map[event.ExecutionID]*hookQueue // the last one of each
+		loops      int                              // background fibers
 	}
 }
 
@@ -65,6 +66,7 @@ func Open(ctx context.Context, src store.Source, opts ...Option) (*Runtime, erro
 	r.mu.busy = map[event.ExecutionID]int{}
 	r.mu.skip = map[event.ExecutionID]skipped{}
 	r.mu.watchers = map[event.ExecutionID][]rt.Signal{}
+	r.mu.telling = map[event.ExecutionID]*hookQueue{}
 	for _, o := range opts {
 		if err := o.apply(r); err != nil {
 			return nil, err
