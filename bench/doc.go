@@ -4,7 +4,7 @@
 //
 //	make bench                                  everything, about three minutes
 //	cd bench && go run . -only W1,W2 -runs 1 -stores sqlite-full
-//	cd bench && go run . -peers peers           with other engines, see peers/README.md
+//	cd bench && go run . -peers peers           with other engines beside it, see README.md
 //
 // # The nouns
 //
