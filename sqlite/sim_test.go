@@ -1,0 +1,28 @@
+package sqlite
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/loomwork/loom/internal/sim"
+	"github.com/loomwork/loom/store"
+)
+
+// onFile opens a new file for each world. A store call is one step of the world: its
+// fiber waits for SQLite's goroutines. Node locks are off, because a simulated node
+// is no process; nor is anything synced, because no machine dies here.
+func onFile(t *testing.T) sim.Open {
+	return func(w *sim.World) (store.Store, func(), error) {
+		path := filepath.Join(t.TempDir(), "loom.db")
+		s, done, err := Open(path, WithClock(w.StoreNowAnywhere), WithoutNodeLocks(), MayLoseLastCommits()).OpenStore(context.Background())
+		return s, func() { _ = done() }, err
+	}
+}
+
+// TestSimCluster: oracle O1 to O11, O13, O14, O19 and O20 over random stories on
+// real files.
+func TestSimCluster(t *testing.T) {
+	s := &sim.Story{Open: onFile(t)}
+	s.Campaign(t, 80)
+}
