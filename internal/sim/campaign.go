@@ -30,13 +30,12 @@ type Story struct {
 
 // Seed runs one seed, twice, and judges it. The error says how to run it again.
 func (s *Story) Seed(seed uint64) (*Cluster, error) {
-	first, err := s.run(seed, s.Verbose)
+	first, vs, err := s.run(seed, s.Verbose)
 	if err != nil {
 		return first, err
 	}
-	vs := first.Judge()
 	if !s.Once && len(vs) == 0 {
-		second, err := s.run(seed, nil)
+		second, _, err := s.run(seed, nil)
 		if err != nil {
 			return first, fmt.Errorf("O20: the second run of seed %d fails: %w", seed, err)
 		}
@@ -59,11 +58,12 @@ func (s *Story) Seed(seed uint64) (*Cluster, error) {
 // Replay is the command that runs a seed again.
 func Replay(seed uint64) string { return fmt.Sprintf("make sim SEED=%d", seed) }
 
-func (s *Story) run(seed uint64, verbose func(string)) (*Cluster, error) {
+// run runs a seed once and judges it, while the backend is still open.
+func (s *Story) run(seed uint64, verbose func(string)) (*Cluster, []Violation, error) {
 	w := New(seed, &Options{Replay: Replay, Verbose: verbose})
 	backend, done, err := s.Open(w)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if done != nil {
 		defer done()
@@ -78,7 +78,14 @@ func (s *Story) run(seed uint64, verbose func(string)) (*Cluster, error) {
 	if play == nil {
 		play = (*Cluster).Play
 	}
-	return c, w.Run(func() { play(c) })
+	if err := w.Run(func() { play(c) }); err != nil {
+		return c, nil, err
+	}
+	vs := c.Judge()
+	if w.Failed() {
+		return c, nil, w.failure
+	}
+	return c, vs, nil
 }
 
 // Campaign runs seeds until its share, in parts of a hundred, of the package's budget

@@ -47,6 +47,7 @@ func (w *World) advance() bool {
 		return false
 	}
 	w.now = max(w.now, at)
+	w.stored.Store(int64(w.StoreNow()))
 	for {
 		next, at = w.earliest()
 		if next == nil || at > w.now {

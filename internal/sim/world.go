@@ -40,6 +40,7 @@ type World struct {
 	now     time.Duration // since the world's beginning
 	armed   int64         // timers armed, ever
 	steps   atomic.Int64  // read by the watchdog too
+	stored  atomic.Int64  // the store's clock, for goroutines that are no fibers
 	fibers  int64         // fibers made, ever
 	nodes   []*Node
 	outside *Node
@@ -75,6 +76,7 @@ func New(seed uint64, o *Options) *World {
 	}
 	w.sched.init(w, w.opts.Policy)
 	w.store = &Clock{w: w, shown: epoch}
+	w.stored.Store(int64(w.StoreNow()))
 	w.outside = w.Node("outside")
 	return w
 }
