@@ -8,7 +8,7 @@ import (
 	"github.com/loomwork/loom/event"
 )
 
-const seeds = 300
+const seeds = 200
 
 // opOf returns the operation that an event is about, "" for none.
 func opOf(e event.Envelope) string {
@@ -38,8 +38,8 @@ func opOf(e event.Envelope) string {
 // whole; and the log is not touched.
 func TestFoldIsPure(t *testing.T) {
 	for seed := range uint64(seeds) {
-		log := grow(seed, 60)
-		again := grow(seed, 60)
+		log := grow(seed, 40)
+		again := grow(seed, 40)
 		whole, err := Log(log)
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)

@@ -39,6 +39,8 @@ type Op struct {
 	Cancelled bool
 	// Call is the shell's: what it keeps of the call under way, nil for none.
 	Call any
+	// Inherited is the shell's: an earlier owner may have made this attempt.
+	Inherited bool
 
 	Ending  Ending
 	Result  json.RawMessage
