@@ -53,6 +53,7 @@ var opening sync.Mutex
 //   - store.ErrVanished: the file is not there and [MustExist] was said, or the
 //     file is missing or empty while its write-ahead log is not;
 //   - ErrNotADatabase: a directory, a device, or a file of another kind;
+//   - ErrNetwork: the file is on a network file system, as far as that shows;
 //   - store.ErrReadOnly: the file or its directory may not be written;
 //   - ErrNewer: a later release of this package made the schema;
 //   - store.ErrCorrupt, store.ErrFull, ErrBusy, ErrIO, ErrInternal.

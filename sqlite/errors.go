@@ -18,6 +18,9 @@ const (
 	ErrIO store.Code = "io"
 	// ErrNotADatabase: there is something at the path that is not an SQLite file.
 	ErrNotADatabase store.Code = "not_a_database"
+	// ErrNetwork: the file is on a network file system, where SQLite's locks do
+	// not hold what they promise.
+	ErrNetwork store.Code = "network_file_system"
 	// ErrNewer: the file has a schema that a later release of this package made.
 	ErrNewer store.Code = "schema_newer"
 	// ErrInternal: a statement failed in a way that only a defect here, or a

@@ -27,6 +27,9 @@ func locate(path string, existing bool) (*file, error) {
 		return nil, &Error{Op: "open", Path: path, Code: ErrIO, Err: err}
 	}
 	f := &file{path: full}
+	if kind := network(filepath.Dir(full)); kind != "" {
+		return nil, &Error{Op: "open", Path: full, Code: ErrNetwork, Err: fmt.Errorf("it is on %s", kind)}
+	}
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
