@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/loomwork/loom/event"
 )
 
 // encode writes a user's value down, once: JSON without HTML escapes, map keys
@@ -15,8 +19,11 @@ func encode(what string, v any, limit int) (json.RawMessage, error) {
 	}
 	defer buf.free()
 	raw := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if replaced(raw) {
+	if replaced(raw) || !utf8.Valid(raw) { // a json.RawMessage goes through unlooked at
 		return nil, &InputValidationError{What: what, Err: errors.New("holds text that is not valid UTF-8")}
+	}
+	if d := event.Depth(raw); d > event.MaxDepth {
+		return nil, &InputValidationError{What: what, Err: fmt.Errorf("is nested %d deep, the limit is %d", d, event.MaxDepth)}
 	}
 	if len(raw) > limit {
 		return nil, &TooLargeError{What: what, Bytes: len(raw), Limit: limit}

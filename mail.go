@@ -19,7 +19,7 @@ const (
 	cancelMessage = reserved + "cancel"
 )
 
-var errNotJSON = errors.New("its body is not JSON")
+var errNotJSON = errors.New("its body is not JSON, or nested too deep")
 
 // cancelBody is what a cancel message holds.
 type cancelBody struct {
@@ -89,7 +89,7 @@ func (x *run) deliverOne() bool {
 		case await == nil:
 			i++
 			continue
-		case !json.Valid(m.Body):
+		case !json.Valid(m.Body) || event.Depth(m.Body) > event.MaxDepth:
 			x.rt.warn(x.id, &InputValidationError{What: "message " + m.Name, Err: errNotJSON})
 			x.drop(m)
 			x.mail = slices.Delete(x.mail, i, i+1)

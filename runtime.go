@@ -33,7 +33,8 @@ type Runtime struct {
 	again   rt.Signal    // wakes reconcile
 	scanned bool         // the scanner has looked once; its own
 	backlog atomic.Int64 // bytes of all runs that are not durable
-	idle    rt.Latch     // opens when the last run has left, after closing
+	drained rt.Latch     // opens when, after closing, no run and no request is left
+	idle    rt.Latch     // opens when, after that, the background fibers have ended
 
 	mu struct {
 		sync.Mutex // never held while waiting
@@ -83,7 +84,8 @@ func Open(ctx context.Context, src store.Source, opts ...Option) (*Runtime, erro
 	if err := st.Require(store.PartLog, store.PartIndex, store.PartInbox, store.PartLeaser); err != nil {
 		return nil, errors.Join(err, shut())
 	}
-	r.scan, r.again, r.idle = r.world.NewSignal(), r.world.NewSignal(), r.world.NewLatch()
+	r.scan, r.again = r.world.NewSignal(), r.world.NewSignal()
+	r.drained, r.idle = r.world.NewLatch(), r.world.NewLatch()
 	r.ctx, r.cancel = r.world.WithCancel(context.WithoutCancel(ctx))
 	r.node = newNode(r)
 	if !r.tune.ClientOnly {
@@ -125,9 +127,13 @@ func (r *Runtime) loop(name string, fn func()) {
 func (r *Runtime) left(change func()) {
 	r.mu.Lock()
 	change()
-	done := r.mu.closing && r.mu.loops == 0 && len(r.mu.live) == 0 && len(r.mu.busy) == 0
+	drained := r.mu.closing && len(r.mu.live) == 0 && len(r.mu.busy) == 0
+	idle := drained && r.mu.loops == 0
 	r.mu.Unlock()
-	if done {
+	if drained {
+		r.drained.Open()
+	}
+	if idle {
 		r.idle.Open()
 	}
 }
@@ -149,18 +155,9 @@ func (r *Runtime) Close() error {
 		run.stop()
 	}
 	r.left(func() {})
-	r.scan.Wake()
-	if len(runs) == 0 {
-		r.cancel(ErrClosed)
-	} else {
-		r.world.Go("close", func() {
-			for _, run := range runs {
-				_ = run.done.Wait(context.Background())
-			}
-			r.cancel(ErrClosed)
-		})
-	}
-	_ = r.idle.Wait(context.Background())
+	_ = r.drained.Wait(forever) // runs and requests still need the store
+	r.cancel(ErrClosed)
+	_ = r.idle.Wait(forever)
 	var err error
 	if !r.tune.ClientOnly {
 		err = r.st.Leaser.Leave(context.Background(), r.node.id)

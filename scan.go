@@ -182,7 +182,8 @@ func (r *Runtime) claim(h store.Head) bool {
 	x.mailKnown = res.Mail
 	x.owned.Store(lapse)
 	if !r.register(x) {
-		return false // closing: Leave ends the lease, and another node takes over
+		x.letGo(0) // closing: another node goes on at once
+		return false
 	}
 	r.world.Go("run", x.drive)
 	r.tell(h.Execution)

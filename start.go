@@ -71,7 +71,7 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 		}
 	}
 	if !r.register(x) {
-		return s.id, nil, r.unregistered(s.chosen)
+		return s.id, nil, x.unregistered()
 	}
 	lapse, _ := r.node.holds()
 	x.owned.Store(lapse)
@@ -80,13 +80,14 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	return s.id, x, nil
 }
 
-// unregistered answers a start that found the runtime closing. A chosen id is
-// durable by then, and another node goes on with it.
-func (r *Runtime) unregistered(durable bool) error {
-	if durable {
-		return nil
+// unregistered answers a start that found the runtime closing. One with a chosen id is
+// durable by then: it is let go, and another node goes on with it.
+func (x *run) unregistered() error {
+	if !x.j.Born() {
+		return ErrClosed
 	}
-	return ErrClosed
+	x.letGo(0)
+	return nil
 }
 
 // begin notes that a request about an execution is under way, so that reconcile

@@ -1,6 +1,7 @@
 package loom
 
 import (
+	"fmt"
 	"maps"
 	"time"
 
@@ -27,8 +28,11 @@ func ID(id string) StartOption {
 	return func(s *startSpec) { s.id, s.chosen = event.ExecutionID(id), true }
 }
 
-// Labels are what [Runtime.List] can filter by: names [A-Za-z0-9_.:-]{1,64}, values up
-// to 256 bytes.
+// maxPairs is how many labels, or pairs of metadata, an execution may have.
+const maxPairs = 64
+
+// Labels are what [Runtime.List] can filter by: at most 64, names [A-Za-z0-9_.:-]{1,64},
+// values up to 256 bytes.
 func Labels(labels map[string]string) StartOption {
 	return func(s *startSpec) { s.labels = merge(s.labels, labels) }
 }
@@ -66,6 +70,9 @@ func (s *startSpec) validate() error {
 		what  string
 		pairs map[string]string
 	}{{"label", s.labels}, {"metadata key", s.meta}} {
+		if len(set.pairs) > maxPairs {
+			return &InputValidationError{What: set.what + "s", Err: fmt.Errorf("are %d, the limit is %d", len(set.pairs), maxPairs)}
+		}
 		for k, v := range set.pairs { // order does not matter: any bad pair refuses
 			if !kernel.ValidName(k) || set.what != "label" && event.ReservedMeta(k) {
 				return &NameError{What: set.what, Name: k}

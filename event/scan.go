@@ -12,6 +12,27 @@ import (
 // MaxDepth is the deepest nesting of a payload.
 const MaxDepth = 512
 
+// Depth returns how deep objects and lists are nested in raw, which is valid JSON; 0
+// for a bare number, word or string.
+func Depth(raw []byte) (deepest int) {
+	depth, text := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case text && c == '\\':
+			i++
+		case c == '"':
+			text = !text
+		case text:
+		case c == '{' || c == '[':
+			depth++
+			deepest = max(deepest, depth)
+		case c == '}' || c == ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
 // object walks the fields of one JSON object. It refuses what is not one
 // object, a key that stands twice and nesting below [MaxDepth]; raw aliases
 // data.
