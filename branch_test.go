@@ -28,8 +28,7 @@ func run1[Out any](t *testing.T, body func(ctx loom.Context) (Out, error)) (Out,
 
 func TestBranchesRunBesideEachOther(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		var hold gate
-		hold.close()
+		hold := shutGate(t)
 		shared := 0
 		flow := loom.NewFlow("par", func(ctx loom.Context, n int) (int, error) {
 			var fs []*loom.Future[int]

@@ -11,7 +11,15 @@ import (
 	"github.com/loomwork/loom/internal/sabotage"
 )
 
-var cancelledFailure = &event.Failure{Code: event.CodeCancelled, Message: "cancelled before it was called"}
+// uncalled is how a cancelled effect settles that this node does not call: an
+// earlier owner may have called it, and then nobody knows what came of it.
+func uncalled(op *kernel.Op) *event.Failure {
+	if op.Inherited {
+		return &event.Failure{Code: event.CodeOutcomeUnknown,
+			Message: "the execution was cancelled, and changed owners while the step was open"}
+	}
+	return &event.Failure{Code: event.CodeCancelled, Message: "cancelled before it was called"}
+}
 
 // beginCalls calls the effects whose intents are durable. It reports whether a
 // turn was made.
@@ -25,7 +33,7 @@ func (x *run) beginCalls() (moved bool) {
 		switch {
 		case op.Ending != kernel.Open || op.Call != nil:
 		case op.Cancelled:
-			x.m.FailEffect(op, op.Attempts, cancelledFailure)
+			x.m.FailEffect(op, op.Attempts, uncalled(op))
 			x.calls = append(x.calls, waiting[i+1:]...)
 			x.gather(false)
 			return true
@@ -205,6 +213,7 @@ func (x *run) settleEffect(l letter) {
 	} else {
 		wait := s.retry.wait(l.attempt, x.id, x.seed, op.Path)
 		x.m.FailAttempt(op, f, x.rt.node.now().Add(wait))
+		op.Inherited = false // the attempt to come is this node's own
 	}
 	x.gather(false)
 }

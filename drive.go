@@ -106,13 +106,10 @@ func (x *run) enter() bool {
 	x.opened()
 	for _, op := range x.m.OpenEffects() {
 		op.Cancelled = op.Cancelled && !sabotage.On("cancelled-again")
+		op.Inherited = op.Intent != event.None && op.Intent <= x.j.Durable() && op.Due <= x.rt.node.now()
 		switch {
-		case op.Cancelled && op.Intent != event.None && op.Intent <= x.j.Durable():
-			// cancelled, and another runner may have called it: never again
-			x.m.FailEffect(op, op.Attempts, &event.Failure{Code: event.CodeOutcomeUnknown,
-				Message: "the execution was cancelled and changed owners while the step was open"})
 		case op.Cancelled:
-			x.m.FailEffect(op, op.Attempts, cancelledFailure)
+			x.m.FailEffect(op, op.Attempts, uncalled(op))
 		case op.Due == 0:
 			x.calls = append(x.calls, op)
 		}

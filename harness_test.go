@@ -31,7 +31,7 @@ var calm = loom.Tuning{Lease: 10 * 24 * time.Hour, Scan: 24 * time.Hour, Unload:
 // soon is a context that ends long after anything here should have come.
 func soon(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Hour)
 	t.Cleanup(cancel)
 	return ctx
 }

@@ -25,6 +25,9 @@ func (x *run) armNext() {
 	if x.lazyUntil != 0 && !x.sending {
 		at = min(at, x.lazyUntil)
 	}
+	if x.stopBy != 0 {
+		at = min(at, x.stopBy)
+	}
 	x.arm(at)
 }
 
@@ -110,7 +113,6 @@ func (x *run) handOver() bool {
 		if x.stopBy == 0 {
 			x.stopBy = now.Add(x.rt.tune.CloseGrace)
 			x.endEffects(ErrClosed)
-			x.wakeIn(x.rt.tune.CloseGrace)
 		}
 		if now < x.stopBy {
 			return false

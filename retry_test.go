@@ -159,7 +159,7 @@ func TestRetriesAndTheirWaitsSurviveARestart(t *testing.T) {
 // An attempt that a crash cut off is made again under the same number.
 func TestACrashDoesNotUseUpAnAttempt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		var hold gate
+		hold := shutGate(t)
 		var attempts []int
 		flow := loom.NewFlow("cut", func(ctx loom.Context, _ int) (int, error) {
 			return loom.Do(ctx, "cut", func(ctx context.Context) (int, error) {
@@ -173,7 +173,6 @@ func TestACrashDoesNotUseUpAnAttempt(t *testing.T) {
 		})
 		db := memstore.New(nil)
 		first, way := tapped(t, db, loom.Flows(flow))
-		hold.close()
 		begin(t, flow, first, 0, loom.ID("c"))
 		until(t, "the effect is called", func() bool { return hold.waiting() == 1 })
 		way.kill()

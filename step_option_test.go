@@ -48,9 +48,8 @@ func TestAReadOnlyStepHasNoBarrier(t *testing.T) {
 		})
 		db := memstore.New(nil)
 		rt, way := tapped(t, db, loom.Flows(flow))
-		var commits gate
-		way.commitGate(&commits, "")
-		commits.close()
+		commits := shutGate(t)
+		way.commitGate(commits, "")
 		run := begin(t, flow, rt, 0) // minted: not durable yet
 		until(t, "three looks", func() bool { return calls.count("look") == 3 })
 		if calls.count("act") != 0 {
@@ -136,7 +135,7 @@ func TestArgsThatDriftDiverge(t *testing.T) {
 func keysOf(t *testing.T, db *memstore.DB, id string) []string {
 	t.Helper()
 	var keys []string
-	var hold gate
+	hold := shutGate(t)
 	flow := loom.NewFlow("keys", func(ctx loom.Context, _ int) (int, error) {
 		for i := range 2 {
 			_, err := loom.Do(ctx, "charge", func(ctx context.Context) (int, error) {
@@ -154,7 +153,6 @@ func keysOf(t *testing.T, db *memstore.DB, id string) []string {
 		return 0, nil
 	})
 	first, way := tapped(t, db, loom.Flows(flow))
-	hold.close()
 	begin(t, flow, first, 0, loom.ID(id))
 	until(t, "the first call", func() bool { return hold.waiting() == 1 })
 	way.kill() // so that attempt 1 is made twice, the second time by another node

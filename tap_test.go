@@ -292,6 +292,15 @@ func (h tapHints) Await(ctx context.Context, since int64) (int64, error) {
 	return h.x.db.Await(ctx, since)
 }
 
+// shutGate returns a gate that is shut, until the test ends at the latest.
+func shutGate(t *testing.T) *gate {
+	t.Helper()
+	g := &gate{}
+	g.close()
+	t.Cleanup(g.open)
+	return g
+}
+
 // gate blocks who passes while it is shut.
 type gate struct {
 	mu   sync.Mutex
