@@ -22,7 +22,8 @@ func (a *app) cancel() *cobra.Command {
 		Long: `cancel asks an execution to give way: its sleeps and awaits end, the effect that runs is
 asked to stop and waited for, and the body may compensate before it ends. cancel
 returns once the request is durable; "loom result ID" waits for the end.`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeID,
 		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			id, err := o.resolve(ctx, args[0])
 			if err != nil {

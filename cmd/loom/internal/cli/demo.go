@@ -54,6 +54,16 @@ With an --id that exists in the database:
   loom demo --id audit-1 && loom demo --id audit-1   # the second does no work`,
 		Args: cobra.NoArgs,
 		RunE: verb("loom demo --help", func(c *cobra.Command, _ []string) error {
+			if a.flags.store != "" {
+				if c.Flags().Changed("db") {
+					return fault.New(fault.Usage, "usage", "--db and --store both name the database", "loom demo --help")
+				}
+				p, err := a.place()
+				if err != nil {
+					return err
+				}
+				o.DB = p.path
+			}
 			if o.ID == "" {
 				o.ID = newDemoID(a.now())
 			}
@@ -78,7 +88,7 @@ With an --id that exists in the database:
 	}
 	f := c.Flags()
 	f.StringVar(&o.Dir, "dir", ".", "the tree to audit")
-	f.StringVar(&o.DB, "db", "loom-demo.db", "the database; ledger and report are written beside it")
+	f.StringVar(&o.DB, "db", "loom-demo.db", "the database, as --store names it too; ledger and report are written beside it")
 	f.StringVar(&o.ID, "id", "", "id of the execution (default: a new one)")
 	f.IntVar(&o.Kills, "kills", 3, "how often to kill the worker")
 	return c

@@ -29,11 +29,7 @@ func printFigures(s *screen.Screen, f *demo.Figures, call string) {
 	if f.Found {
 		row("was finished", "nothing was done again; these are the figures of the audit")
 	}
-	kills := fmt.Sprintf("%d times with SIGKILL", f.Kills)
-	if !f.Found && f.Killed != f.Asked {
-		kills += fmt.Sprintf(" (%d asked for: the work ended before)", f.Asked)
-	}
-	row("worker killed", "%s", kills)
+	row("worker killed", "%s", killsText(f))
 	row("effects called", "%s, at most %d at once", count(int64(f.Effects)), f.InFlight)
 	row("effects repeated", "%s; at most %s can be: %d kills × %d in flight", count(int64(f.Repeated)),
 		count(int64(f.Kills*f.InFlightLimit)), f.Kills, f.InFlightLimit)
@@ -53,6 +49,18 @@ func printFigures(s *screen.Screen, f *demo.Figures, call string) {
 	s.Printf("Report: %s\nLedger: %s\n", demo.Name(shorter(f.Report)).Text(), demo.Name(shorter(f.Ledger)).Text())
 	s.Printf("Start it again, and nothing is done twice:\n  %s demo --dir %s --db %s --id %s\n", call,
 		quote(shorter(f.Root)), quote(shorter(f.DB)), f.Execution)
+}
+
+// killsText says how often the worker ended before its work.
+func killsText(f *demo.Figures) string {
+	text := fmt.Sprintf("%d times with SIGKILL", f.Kills)
+	if !f.Found && f.Kills != f.Killed { // the rest was in an earlier call that did not get to the end
+		text = fmt.Sprintf("%d times with SIGKILL, and %d times in earlier calls of this demo", f.Killed, f.Kills-f.Killed)
+	}
+	if !f.Found && f.Killed < f.Asked {
+		text += fmt.Sprintf(" (%d asked for: the work ended before)", f.Asked)
+	}
+	return text
 }
 
 // shorter returns a path relative to the working directory if that is below it.

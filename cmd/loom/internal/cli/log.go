@@ -22,7 +22,8 @@ func (a *app) log() *cobra.Command {
 		Long: `log prints the durable events of an execution, one a line. With --json each line is
 an envelope of kind "event". With --follow it goes on until the execution has ended,
 whichever process drives it.`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeID,
 		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			if from < 0 {
 				return fault.New(fault.Usage, "invalid_flag", "--from cannot be negative: the first event has sequence 0", "loom log --help")

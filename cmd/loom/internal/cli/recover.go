@@ -46,7 +46,8 @@ count of lost owners starts anew. It refuses (exit 5) while the owner is alive: 
 called again elsewhere.
 
 Neither drives anything: that is for a worker.`,
-		Args: cobra.MaximumNArgs(1),
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeID,
 		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			w, err := repair.Open(ctx, o.st)
 			if err != nil {
@@ -77,6 +78,10 @@ func (a *app) recoverAll(ctx context.Context, o *opened, w *repair.Ward, dry boo
 		switch {
 		case c.Why == repair.Stuck:
 			r.Done = fmt.Sprintf("left alone: it lost its owner %d times without progress; %s", c.Head.Strikes, o.again("recover %s", r.ID))
+		case c.Head.Strikes+1 >= store.MaxStrikes:
+			// Being released counts as losing an owner; a worker's own claim does too,
+			// but leaves the execution with one.
+			r.Done = fmt.Sprintf("left for a worker to take: released once more it would be stuck; %s", o.again("recover %s", r.ID))
 		case dry:
 			r.Done = fmt.Sprintf("would be released from dead node %s", c.Head.Owner)
 		default:

@@ -31,7 +31,8 @@ func (a *app) result() *cobra.Command {
 		Long: `result waits until an execution has ended, whichever process drives it, and prints its
 result as JSON. It exits with 6 if the execution failed or was cancelled, with 8 if
 it has not ended and --no-wait was said, with 124 if --timeout passed.`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeID,
 		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			id, err := o.resolve(ctx, args[0])
 			if err != nil {

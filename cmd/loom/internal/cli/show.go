@@ -20,7 +20,8 @@ func (a *app) show() *cobra.Command {
 		Short: "show one execution: status, operations, result",
 		Long: `show prints what the fold of an execution's log says: its status, input and result,
 and its newest operations.`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeID,
 		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			id, err := o.resolve(ctx, args[0])
 			if err != nil {

@@ -31,8 +31,9 @@ func (a *app) signal() *cobra.Command {
 @- from standard input; without it the message is null. When signal has returned, the
 message is durable, and the first await of its name receives it, once. Repeat a signal
 whose outcome is unknown with the same --message-id.`,
-		Example: "  loom signal order-42 approval true\n  loom signal order-42 note '\"call back\"'\n  loom signal order-42 order @order.json",
-		Args:    cobra.RangeArgs(2, 3),
+		Example:           "  loom signal order-42 approval true\n  loom signal order-42 note '\"call back\"'\n  loom signal order-42 order @order.json",
+		Args:              cobra.RangeArgs(2, 3),
+		ValidArgsFunction: a.completeID,
 		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {

@@ -151,6 +151,27 @@ func (o *opened) resolve(ctx context.Context, text string) (string, error) {
 		fmt.Sprintf("loom ls %s --store %s", text, quote(o.url)))
 }
 
+// completeID offers recent ids that begin with what is there.
+func (a *app) completeID(c *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	const most = 30
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	o, done, err := a.open(c.Context())
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	defer done()
+	var ids []cobra.Completion
+	for s, err := range o.rt.List(c.Context(), loom.Filter{Prefix: begun}) {
+		if err != nil || len(ids) == most {
+			break
+		}
+		ids = append(ids, cobra.CompletionWithDesc(s.ID, s.Flow+" "+string(s.Status)))
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
 // again returns a command on the same store, to suggest.
 func (o *opened) again(format string, args ...any) string {
 	cmd := "loom " + fmt.Sprintf(format, args...)
