@@ -56,7 +56,7 @@ func (f *Flow[In, Out]) Start(ctx context.Context, r *Runtime, in In, opts ...St
 	if err != nil {
 		return nil, err
 	}
-	return &Run[Out]{handle{rt: r, id: id, own: own}}, nil
+	return &Run[Out]{rt: r, id: id, own: own}, nil
 }
 
 // AnyFlow is a flow of any types: what [Flows] takes.

@@ -12,10 +12,7 @@ import (
 )
 
 // Run is a handle to an execution whose result is an Out.
-type Run[Out any] struct{ handle }
-
-// handle is what every Run is.
-type handle struct {
+type Run[Out any] struct {
 	rt  *Runtime
 	id  event.ExecutionID
 	own *run // that this handle's start began, nil for none
@@ -27,23 +24,23 @@ func Attach[Out any](r *Runtime, id string) (*Run[Out], error) {
 	if err := event.ExecutionID(id).Validate(); err != nil {
 		return nil, err
 	}
-	return &Run[Out]{handle{rt: r, id: event.ExecutionID(id)}}, nil
+	return &Run[Out]{rt: r, id: event.ExecutionID(id)}, nil
 }
 
 // ID returns the execution's id.
-func (h *handle) ID() string { return string(h.id) }
+func (r *Run[Out]) ID() string { return string(r.id) }
 
 // Durable waits until the execution is durable: after it, the id may be handed on.
 // Errors: a [*StorageWriteError] if it never will be; the cause of ctx's end.
-func (h *handle) Durable(ctx context.Context) error {
-	if h.own == nil {
+func (r *Run[Out]) Durable(ctx context.Context) error {
+	if r.own == nil {
 		return nil
 	}
-	if err := h.own.born.Wait(ctx); err != nil {
+	if err := r.own.born.Wait(ctx); err != nil {
 		return err
 	}
-	if !h.own.durable.Load() {
-		return &StorageWriteError{ID: h.id, Err: h.own.reason()}
+	if !r.own.durable.Load() {
+		return &StorageWriteError{ID: r.id, Err: r.own.reason()}
 	}
 	return nil
 }
@@ -67,13 +64,13 @@ func (r *Run[Out]) Result(ctx context.Context) (Out, error) {
 }
 
 // Signal sends the execution a message, see [Runtime.Signal].
-func (h *handle) Signal(ctx context.Context, name string, v any, opts ...SignalOption) error {
-	return h.rt.Signal(ctx, string(h.id), name, v, opts...)
+func (r *Run[Out]) Signal(ctx context.Context, name string, v any, opts ...SignalOption) error {
+	return r.rt.Signal(ctx, string(r.id), name, v, opts...)
 }
 
 // Cancel asks the execution to give way, see [Runtime.Cancel].
-func (h *handle) Cancel(ctx context.Context, reason string) error {
-	return h.rt.Cancel(ctx, string(h.id), reason)
+func (r *Run[Out]) Cancel(ctx context.Context, reason string) error {
+	return r.rt.Cancel(ctx, string(r.id), reason)
 }
 
 // result follows an execution to its end. own is a run to ask first.
