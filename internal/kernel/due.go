@@ -61,7 +61,7 @@ func (m *Machine) NextDue() event.Time {
 // takes the deadline off it, nil if none is due. The caller fires it, calls it
 // again or gives it up.
 func (m *Machine) TakeDue(now event.Time) *Op {
-	if m.NextDue() > now {
+	if len(m.due) == 0 || m.due[0].Due > now {
 		return nil
 	}
 	o := m.due[0]

@@ -117,7 +117,7 @@ func TestSeveralTimersInOneTurn(t *testing.T) {
 	if want := []string{"4", "1", "2", "5", "0", "3"}; !slices.Equal(fired, want) {
 		t.Errorf("fired %q, want %q", fired, want)
 	}
-	if !r.m.Ended() || r.m.NextDue() != event.Never {
+	if !r.m.Ended() || r.m.NextDue() != event.Never || r.m.TakeDue(event.Never) != nil {
 		t.Errorf("ended %v, next due %d", r.m.Ended(), r.m.NextDue())
 	}
 }
