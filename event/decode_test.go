@@ -137,6 +137,26 @@ func TestDepthIsBounded(t *testing.T) {
 	}
 }
 
+// TestDepthIsWhatTheDecoderCounts: what Depth allows decodes and what it does not
+// is refused, brackets in text not counted.
+func TestDepthIsWhatTheDecoderCounts(t *testing.T) {
+	for raw, want := range map[string]int{
+		`1`: 0, `"[{"`: 0, `"\\"`: 0, `"\"["`: 0, `[]`: 1, `{}`: 1, `[[],[]]`: 2, `{"[":{"a":["}"]}}`: 3, ` [ 1 , { "\"{" : "\\" } ] `: 2,
+		`["\\\"[",[{}]]`: 3,
+	} {
+		if got := Depth([]byte(raw)); got != want {
+			t.Errorf("%s is %d deep, got %d", raw, want, got)
+		}
+		for _, around := range []int{MaxDepth - want, MaxDepth - want + 1} {
+			deep := []byte(strings.Repeat("[", around) + raw + strings.Repeat("]", around))
+			_, err := Decode(KindExecutionCompleted, []byte(`{"result":`+string(deep)+`}`))
+			if (Depth(deep) <= MaxDepth) != (err == nil) {
+				t.Errorf("%s in %d lists: depth %d, %v", raw, around, Depth(deep), err)
+			}
+		}
+	}
+}
+
 // TestManyKeysAreNoTrap: an object with a great many keys takes time in
 // proportion, and a repeat among them is still found.
 func TestManyKeysAreNoTrap(t *testing.T) {
