@@ -93,15 +93,7 @@ func (s *Story) run(seed uint64, verbose func(string)) (*Cluster, []Violation, e
 // one, and tells all. It begins with the seeds that once failed.
 func (s *Story) Campaign(t *testing.T, share int, known ...uint64) {
 	t.Helper()
-	if one := os.Getenv("LOOM_SIM_SEED"); one != "" {
-		seed, err := strconv.ParseUint(one, 0, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Verbose = func(line string) { fmt.Println(line) }
-		if _, err := s.Seed(seed); err != nil {
-			t.Fatal(err)
-		}
+	if s.one(t) {
 		return
 	}
 	end := time.Now().Add(Budget() * time.Duration(share) / 100)
@@ -127,6 +119,38 @@ func (s *Story) Campaign(t *testing.T, share int, known ...uint64) {
 	}
 	t.Logf("%d seeds, %d steps a seed", seeds, steps/int64(max(seeds, 1)))
 	t.Logf("tally: seeds=%d", seeds)
+}
+
+// Seeds runs n seeds, or with LOOM_SIM_SEED the one.
+func (s *Story) Seeds(t *testing.T, n int) {
+	t.Helper()
+	if s.one(t) {
+		return
+	}
+	for seed := range uint64(n) {
+		if _, err := s.Seed(seed + 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("tally: seeds=%d", n)
+}
+
+// one runs the seed of LOOM_SIM_SEED, and tells all; false if none is set.
+func (s *Story) one(t *testing.T) bool {
+	t.Helper()
+	text := os.Getenv("LOOM_SIM_SEED")
+	if text == "" {
+		return false
+	}
+	seed, err := strconv.ParseUint(text, 0, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Verbose = func(line string) { fmt.Println(line) }
+	if _, err := s.Seed(seed); err != nil {
+		t.Fatal(err)
+	}
+	return true
 }
 
 // Budget is how long the simulations of a package may take.

@@ -47,7 +47,7 @@ func (c *Cluster) actStart() {
 	in := c.programOf(id)
 	for range 1 + c.World.Decide("starters", 3) {
 		if m := c.any(); m != nil {
-			c.Start(m, id, in, c.limit())
+			c.Start(m, id, in, c.limit(), c.options()...)
 		}
 	}
 }
@@ -71,25 +71,30 @@ func (c *Cluster) programOf(id event.ExecutionID) Program {
 func (c *Cluster) actMint() {
 	if m := c.any(); m != nil && c.mints < 2*c.Config.Executions {
 		c.mints++
-		c.Start(m, "", c.writer.program(), c.limit())
+		c.Start(m, "", c.writer.program(), c.limit(), c.options()...)
 	}
 }
 
+// options draws what a start asks for besides.
+func (c *Cluster) options() (opts []loom.StartOption) {
+	if c.World.Chance("deadline", 100) {
+		at := c.World.StoreNow().Time().Add(c.some(8 * c.Config.Unload))
+		opts = append(opts, loom.Deadline(at))
+	}
+	if c.World.Chance("delay", 100) {
+		opts = append(opts, loom.Delay(c.some(3*c.Config.Unload)))
+	}
+	return opts
+}
+
 // Start makes a client of m start a program, under a minted id if id is "".
-func (c *Cluster) Start(m *Member, id event.ExecutionID, in Program, limit time.Duration) *Start {
+func (c *Cluster) Start(m *Member, id event.ExecutionID, in Program, limit time.Duration, more ...loom.StartOption) *Start {
 	w := c.World
 	s := &Start{Execution: id, Node: m.Node.name, Number: len(c.Book.Starts) + 1, Chosen: id != "", Durable: -1}
 	c.Book.Starts = append(c.Book.Starts, s)
-	opts := []loom.StartOption{loom.Labels(map[string]string{startLabel: strconv.Itoa(s.Number)})}
+	opts := append(more, loom.Labels(map[string]string{startLabel: strconv.Itoa(s.Number)}))
 	if s.Chosen {
 		opts = append(opts, loom.ID(string(id)))
-	}
-	if w.Chance("deadline", 100) {
-		at := w.StoreNow().Time().Add(c.some(8 * c.Config.Unload))
-		opts = append(opts, loom.Deadline(at))
-	}
-	if w.Chance("delay", 100) {
-		opts = append(opts, loom.Delay(c.some(3*c.Config.Unload)))
 	}
 	wait := w.Chance("durable", 400)
 	m.Do("start", limit, func(ctx context.Context) {

@@ -83,6 +83,7 @@ type Cluster struct {
 	joined   int
 	quiet    bool
 	mints    int
+	forced   bool // an operator takes executions whoever owns them
 	minted   map[event.ExecutionID]bool
 	programs map[event.ExecutionID]Program // by chosen id
 	keys     map[string]string             // idempotency key of each step

@@ -22,6 +22,9 @@ type Member struct {
 
 	c      *Cluster
 	client bool // it drives nothing
+	old    bool // its build fits no log
+	// diverged are the executions that it could not go on with.
+	diverged []event.ExecutionID
 	// distrusted says that the node's monotonic clock stood still for a while: it
 	// cannot know what it lost meanwhile.
 	distrusted bool
@@ -39,9 +42,12 @@ type Told struct {
 }
 
 // Join adds a node to the cluster and opens a runtime on it, which takes a while.
-func (c *Cluster) Join(client bool) *Member {
+func (c *Cluster) Join(client bool) *Member { return c.join(client, false) }
+
+// join is Join; an old build diverges on every log.
+func (c *Cluster) join(client, old bool) *Member {
 	c.joined++
-	m := &Member{c: c, client: client, Node: c.World.Node(fmt.Sprint("n", c.joined))}
+	m := &Member{c: c, client: client, old: old, Node: c.World.Node(fmt.Sprint("n", c.joined))}
 	m.Link = m.Node.Connect(c.Backend, c.History, c.Config.Rates, nil)
 	if c.Config.Clocks && !c.quiet {
 		m.Node.wall.Jump(time.Duration(c.World.Decide("wall clock", 5)-2) * time.Hour)
@@ -49,7 +55,11 @@ func (c *Cluster) Join(client bool) *Member {
 	if c.quiet {
 		m.Link.Faults.Quiet()
 	}
-	m.Play = loom.NewFlow("play", m.body)
+	body := m.body
+	if old {
+		body = m.oldBody
+	}
+	m.Play = loom.NewFlow("play", body)
 	c.Members = append(c.Members, m)
 	m.Node.Go("open", m.open)
 	return m
@@ -77,8 +87,13 @@ func (m *Member) open() {
 func (m *Member) hooks() loom.Hooks {
 	h := loom.Hooks{OnWarn: func(id event.ExecutionID, err error) {
 		var stuck *loom.StuckError
-		if errors.As(err, &stuck) {
+		var diverged *loom.DivergedError
+		switch {
+		case errors.As(err, &stuck):
 			return // the node was paused while a body had control
+		case m.old && errors.As(err, &diverged):
+			m.diverged = append(m.diverged, id)
+			return
 		}
 		m.c.World.Fail("%s warns of %s: %v\n%s", m.Node.name, id, err, m.c.Describe(id))
 	}}
