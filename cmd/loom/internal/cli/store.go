@@ -96,6 +96,8 @@ func present(p place) error {
 		if _, err := os.Stat(p.path + "-wal"); err != nil {
 			return fault.New(fault.NotFound, "no_store", fmt.Sprintf("%s (%s) is an empty file, no database", p.path, p.by), "loom demo")
 		}
+	case err == nil && info.Mode().IsRegular() && foreign(p.path):
+		return fault.New(fault.NotFound, "no_store", fmt.Sprintf("%s (%s) is a database without executions, and looking makes it no store", p.path, p.by), "loom demo")
 	}
 	return nil // what else is wrong, opening tells
 }
