@@ -101,7 +101,7 @@ func (b *Branch) park() {
 }
 
 // NewPanic describes a recovered panic. The stack holds no address, no path of a
-// machine and nothing below a branch's function, so that two runs of the same
+// machine and nothing below a branch's or an effect's function, so that two runs of the same
 // code record the same, whoever resumed the branch.
 func NewPanic(value any) *Panic {
 	var pcs [64]uintptr
@@ -110,7 +110,7 @@ func NewPanic(value any) *Panic {
 	frames := runtime.CallersFrames(pcs[:n])
 	for {
 		f, more := frames.Next()
-		if f.Function == branchRun {
+		if f.Function == branchRun || f.Function == effectCall {
 			return p
 		}
 		if f.Function != "" {
@@ -122,5 +122,8 @@ func NewPanic(value any) *Panic {
 	}
 }
 
-// branchRun is the name of what calls every branch's function.
-const branchRun = "github.com/loomwork/loom/internal/kernel.(*Branch).run"
+// Names of what calls every branch's function, and every effect's.
+const (
+	branchRun  = "github.com/loomwork/loom/internal/kernel.(*Branch).run"
+	effectCall = "github.com/loomwork/loom.(*step).invoke"
+)

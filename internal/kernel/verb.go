@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -175,6 +176,9 @@ func (b *Branch) WaitAny(others ...*Branch) (first *Branch, d Denial) {
 			o.waiters = append(o.waiters, b)
 		}
 		b.park()
+		for _, o := range others { // those that go on keep nothing of this wait
+			o.waiters = slices.DeleteFunc(o.waiters, func(w *Branch) bool { return w == b })
+		}
 	}
 }
 
