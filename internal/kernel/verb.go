@@ -56,25 +56,23 @@ func (b *Branch) onOwnGoroutine() bool {
 	return n >= b.depth && pcs[n-b.depth] == b.root
 }
 
-// begin enters a verb that opens an operation.
-func (b *Branch) begin() Denial {
+// begin enters a verb that opens an operation called name, and returns its path. One
+// that is denied by a cancel has still used its name up, so that what comes after has
+// the same identity whether or not it was denied.
+func (b *Branch) begin(name string) (path string, d Denial) {
 	if d := b.Enter(); d != Allowed {
-		return d
+		return "", d
 	}
+	path = b.name(name)
 	if b.Cancelled() {
-		return NoCancelled
+		return "", NoCancelled
 	}
-	return Allowed
+	return path, Allowed
 }
 
-// Effect asks for an effect. A denied one has still used its name up, so that
-// what comes after has the same identity whether or not it was denied.
+// Effect asks for an effect.
 func (b *Branch) Effect(name string, e *Effect) (*Op, Denial) {
-	d := b.begin()
-	if d != Allowed && d != NoCancelled {
-		return nil, d
-	}
-	path := b.name(name)
+	path, d := b.begin(name)
 	if d != Allowed {
 		return nil, d
 	}
@@ -88,11 +86,7 @@ func (b *Branch) Effect(name string, e *Effect) (*Op, Denial) {
 
 // Timer asks for a deadline d from now; with d < 0, at until.
 func (b *Branch) Timer(name string, d time.Duration, until event.Time) (*Op, Denial) {
-	denied := b.begin()
-	if denied != Allowed && denied != NoCancelled {
-		return nil, denied
-	}
-	path := b.name(name)
+	path, denied := b.begin(name)
 	if denied != Allowed {
 		return nil, denied
 	}
@@ -112,11 +106,7 @@ func deadline(d time.Duration, until event.Time) func(event.Time) event.Time {
 
 // Await asks for a message; with within >= 0 it gives up then.
 func (b *Branch) Await(name string, within time.Duration) (*Op, Denial) {
-	d := b.begin()
-	if d != Allowed && d != NoCancelled {
-		return nil, d
-	}
-	path := b.name(name)
+	path, d := b.begin(name)
 	if d != Allowed {
 		return nil, d
 	}
