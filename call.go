@@ -101,16 +101,17 @@ func (c *effectContext) callEffect() (took bool) {
 // describe writes down what an effect returned. It is done on the effect's fiber,
 // because the methods of a user's error may panic, those of a typed nil above all.
 func (l *letter) describe(err error) {
-	l.failure, l.permanent, l.gaveWay = nil, false, false
+	l.failure, l.permanent, l.paid, l.gaveWay = nil, false, false, false
 	if err == nil {
 		return
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			l.failure, l.permanent, l.gaveWay = failureOf(panicError(kernel.NewPanic(p))), false, false
+			l.failure, l.permanent, l.paid, l.gaveWay = failureOf(panicError(kernel.NewPanic(p))), false, false, false
 		}
 	}()
-	l.permanent, l.gaveWay = isPermanent(err), errors.Is(err, context.Canceled)
+	l.permanent, l.paid = isPermanent(err)
+	l.gaveWay = errors.Is(err, context.Canceled)
 	l.failure = failureOf(err)
 }
 
@@ -200,7 +201,7 @@ func (x *run) settleEffect(l letter) {
 		x.gather(op.Effect.ReadOnly)
 		return
 	}
-	if x.stopping() {
+	if x.stopping() && !l.paid {
 		return // an error of a stopping node says nothing about the effect
 	}
 	f := l.failure

@@ -94,7 +94,7 @@ func (s *step) encodeResult(v any) (json.RawMessage, error) {
 	}
 	var large *TooLargeError
 	if errors.As(err, &large) {
-		return nil, Permanent(err)
+		return nil, &permanent{err, true}
 	}
-	return nil, Permanent(&invalidResult{err})
+	return nil, &permanent{&invalidResult{err}, true}
 }

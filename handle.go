@@ -33,14 +33,18 @@ func (r *Run[Out]) ID() string { return string(r.id) }
 // Durable waits until the execution is durable: after it, the id may be handed on.
 // Errors: a [*StorageWriteError] if it never will be; the cause of ctx's end.
 func (r *Run[Out]) Durable(ctx context.Context) error {
-	if r.own == nil {
+	x := r.own
+	if x == nil { // attached: this node may drive it all the same
+		x = r.rt.liveRun(r.id)
+	}
+	if x == nil {
 		return nil
 	}
-	if err := r.own.born.Wait(ctx); err != nil {
+	if err := x.born.Wait(ctx); err != nil {
 		return err
 	}
-	if !r.own.durable.Load() {
-		return &StorageWriteError{ID: r.id, Err: r.own.reason()}
+	if !x.durable.Load() {
+		return &StorageWriteError{ID: r.id, Err: x.reason()}
 	}
 	return nil
 }

@@ -83,6 +83,7 @@ type letter struct {
 	// failure is what an effect's error is recorded as, nil for a result.
 	failure   *event.Failure
 	permanent bool // not to be tried again
+	paid      bool // the effect has done its work, and its result cannot be kept
 	gaveWay   bool // the error says that its context ended
 	answer    *answer
 }

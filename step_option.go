@@ -76,15 +76,21 @@ func Permanent(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &permanent{err}
+	return &permanent{err: err}
 }
 
-type permanent struct{ err error }
+type permanent struct {
+	err  error
+	paid bool // the effect did what it was to do; only its result is no good
+}
 
 func (p *permanent) Error() string { return p.err.Error() }
 func (p *permanent) Unwrap() error { return p.err }
 
-func isPermanent(err error) bool {
+func isPermanent(err error) (final, paid bool) {
 	var p *permanent
-	return errors.As(err, &p)
+	if !errors.As(err, &p) {
+		return false, false
+	}
+	return true, p.paid
 }

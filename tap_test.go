@@ -93,8 +93,9 @@ func (x *tap) release() (killed bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.mu.before, x.mu.after, x.mu.answer = nil, nil, nil
+	released := x.mu.released
 	x.mu.released = true
-	if killed = x.mu.killed; killed {
+	if killed = x.mu.killed; killed && !released {
 		close(x.dead)
 	}
 	return killed
