@@ -17,8 +17,10 @@ type Open func(w *World) (backend store.Store, done func(), err error)
 
 // Story is what is run for a seed.
 type Story struct {
-	// Name of the test that runs it, for the command that replays a failure.
 	Open Open
+	// Test is the pattern of the test that runs it, and Place what else the command
+	// that replays a failure has to say; "" for nothing.
+	Test, Place string
 	// Config draws the configuration; nil for [Draw].
 	Config func(w *World) Config
 	// Play is the world's main function; nil for [Cluster.Play].
@@ -52,15 +54,24 @@ func (s *Story) Seed(seed uint64) (*Cluster, error) {
 		}
 		fmt.Fprintf(&text, "\n  %s", v)
 	}
-	return first, fmt.Errorf("sim: seed %d:%s\nreplay: %s", seed, &text, Replay(seed))
+	return first, fmt.Errorf("sim: seed %d:%s\nreplay: %s", seed, &text, s.Replay(seed))
 }
 
 // Replay is the command that runs a seed again.
-func Replay(seed uint64) string { return fmt.Sprintf("make sim SEED=%d", seed) }
+func (s *Story) Replay(seed uint64) string {
+	text := fmt.Sprintf("make sim SEED=%d", seed)
+	if s.Test != "" {
+		text += " RUN=" + s.Test
+	}
+	if s.Place != "" {
+		text = "LOOM_SIM_PLACE=" + s.Place + " " + text
+	}
+	return text
+}
 
 // run runs a seed once and judges it, while the backend is still open.
 func (s *Story) run(seed uint64, verbose func(string)) (*Cluster, []Violation, error) {
-	w := New(seed, &Options{Replay: Replay, Verbose: verbose})
+	w := New(seed, &Options{Replay: s.Replay, Verbose: verbose})
 	backend, done, err := s.Open(w)
 	if err != nil {
 		return nil, nil, err
@@ -138,6 +149,11 @@ func (s *Story) Seeds(t *testing.T, n int) {
 // one runs the seed of LOOM_SIM_SEED, and tells all; false if none is set.
 func (s *Story) one(t *testing.T) bool {
 	t.Helper()
+	s.Test, _, _ = strings.Cut(t.Name(), "_")
+	if name, rest, ok := strings.Cut(t.Name(), "/"); ok {
+		id, _, _ := strings.Cut(rest, ":")
+		s.Test = name + "/" + id + ":"
+	}
 	text := os.Getenv("LOOM_SIM_SEED")
 	if text == "" {
 		return false

@@ -1,0 +1,203 @@
+package sim
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loomwork/loom"
+	"github.com/loomwork/loom/store/fault"
+)
+
+// Golden is a flow that is swept: run once without faults, then once more for every
+// place at which something can go wrong, with that going wrong.
+type Golden struct {
+	Name    string
+	Program Program
+	Minted  bool
+	Options func(c *Cluster) []loom.StartOption // nil for none
+	Acts    func(c *Cluster, helper *Member)    // what else happens; nil for nothing
+}
+
+// Goldens returns the list, one for each group of verbs.
+func Goldens() []Golden {
+	pay := func(e Effect) Step { return Step{Kind: StepDo, Name: "pay", For: 2 * time.Millisecond, Effect: &e} }
+	cancel := func(after time.Duration) func(c *Cluster, helper *Member) {
+		return func(c *Cluster, helper *Member) {
+			c.World.outside.Sleep(after)
+			c.Cancel(helper, raced, 0)
+		}
+	}
+	return []Golden{
+		{Name: "steps", Program: flowOf(pay(Effect{}), pay(Effect{ReadOnly: true}), Step{Kind: StepValues}, pay(Effect{}))},
+		{Name: "minted-start", Minted: true, Program: flowOf(pay(Effect{}), pay(Effect{}))},
+		{Name: "retries", Program: flowOf(pay(Effect{Attempts: 4, Flaky: 600, Initial: 8 * time.Millisecond}), pay(Effect{Timeout: time.Millisecond, Attempts: 2}))},
+		{Name: "sleeps", Program: flowOf(nap(5*time.Millisecond), nap(3*plain.Unload), pay(Effect{}))},
+		{Name: "messages", Program: flowOf(mail("go"), mail("go"), Step{Kind: StepAwait, Name: "pay", Limit: true, For: 10 * time.Millisecond, Ignore: true}, pay(Effect{})),
+			Acts: func(c *Cluster, helper *Member) {
+				for _, id := range []string{"a", "b", "a"} {
+					c.Signal(helper, raced, "go", id, 0)
+					c.World.outside.Sleep(plain.Unload + 5*time.Millisecond)
+				}
+			}},
+		{Name: "branches", Program: flowOf(
+			Step{Kind: StepAll, Name: "all", Lines: [][]Step{{pay(Effect{}), pay(Effect{})}, {pay(Effect{Deaf: true})}, {nap(3 * time.Millisecond), pay(Effect{})}}},
+			Step{Kind: StepFirst, Name: "one", Lines: [][]Step{{deaf("slow", 20*time.Millisecond)}, {nap(4 * time.Millisecond)}}}, pay(Effect{}))},
+		{Name: "cancel", Program: flowOf(Step{Kind: StepDefer, Name: "last", Effect: &Effect{}}, pay(Effect{}), deaf("charge", 15*time.Millisecond), nap(5*plain.Unload)),
+			Acts: cancel(8 * time.Millisecond)},
+		{Name: "cancelled-sleep", Program: flowOf(nap(8 * plain.Unload)), Acts: cancel(2 * plain.Unload)},
+		{Name: "deadline-and-delay", Program: flowOf(pay(Effect{}), nap(20*plain.Unload)), Options: func(c *Cluster) []loom.StartOption {
+			return []loom.StartOption{loom.Delay(10 * time.Millisecond), loom.Deadline(c.World.StoreNow().Time().Add(3 * plain.Unload))}
+		}},
+		{Name: "panic", Program: flowOf(pay(Effect{Flaky: 1000, Panics: true}), Step{Kind: StepPanic})},
+	}
+}
+
+// Sort is one kind of thing that goes wrong in a sweep.
+type Sort string
+
+// Sorts.
+const (
+	SweepCrash Sort = "crash" // at the k-th await point of the node
+	SweepPause Sort = "pause" // there too, for longer than a lease
+	SweepReply Sort = "reply" // of the node's k-th write is lost
+	SweepLost  Sort = "lost"  // the k-th write itself
+	SweepFail  Sort = "fail"  // the k-th store call fails
+)
+
+// Sorts returns the list.
+func Sorts() []Sort { return []Sort{SweepCrash, SweepPause, SweepReply, SweepLost, SweepFail} }
+
+// play is the golden flow with the k-th thing going wrong on the node that begins
+// it; nothing for k = 0. ends is called, on that node's side, when the flow first
+// rests: what can be counted by then is what there is to sweep.
+func (g *Golden) play(c *Cluster, sort Sort, k int64, counted func(n int64)) {
+	a, helper := c.open(1)[0], c.open(1)[0]
+	n := a.Node
+	from, calls := n.Points(), int64(0)
+	if k > 0 && sort == SweepCrash {
+		n.AtPoint(from+k, n.Crash)
+	}
+	if k > 0 && sort == SweepPause {
+		n.AtPoint(from+k, func() {
+			n.Pause()
+			c.World.outside.After(3*c.Config.Lease, n.Resume)
+		})
+	}
+	a.Link.Faults.Plan(func(call *fault.Call) fault.Fault {
+		f := fault.Fault{Act: fault.Pass}
+		switch write := call.Op == fault.Commit || call.Op == fault.Renew; {
+		case sort == SweepReply && write:
+			if calls++; calls == k {
+				f.Act = fault.LoseReply
+			}
+		case sort == SweepLost && write:
+			if calls++; calls == k {
+				f.Act = fault.LoseRequest
+			}
+		case sort == SweepFail:
+			if calls++; calls == k {
+				f.Act = fault.Fail
+			}
+		}
+		return f
+	})
+	id := raced
+	if g.Minted {
+		id = ""
+	}
+	var opts []loom.StartOption
+	if g.Options != nil {
+		opts = g.Options(c)
+	}
+	c.Start(a, id, g.Program, 0, opts...)
+	if g.Acts != nil {
+		c.World.outside.Sleep(3 * time.Millisecond)
+		g.Acts(c, helper)
+	}
+	c.World.outside.Sleep(c.Config.Lease)
+	if counted != nil {
+		n := n.Points() - from
+		if sort != SweepCrash && sort != SweepPause {
+			n = calls
+		}
+		counted(n)
+	}
+	if !g.Minted && !c.head().Tip.Exists() && helper.Up() {
+		c.begin(helper, g.Program) // the trigger is repeated
+	}
+	c.Settle()
+	c.End()
+}
+
+// at is the story in which the k-th thing of a sort goes wrong.
+func (g *Golden) at(open Open, sort Sort, k int64, counted func(int64)) *Story {
+	return &Story{Open: open, Once: k > 0, Test: "TestSimSweep", Place: fmt.Sprintf("%s,%s,%d", g.Name, sort, k),
+		Config: func(*World) Config { return plain }, Play: func(c *Cluster) { g.play(c, sort, k, counted) }}
+}
+
+// Sweep runs all places of one sort, or with a stride above 1 one in so many, and
+// returns how many it ran.
+func (g *Golden) Sweep(open Open, sort Sort, seed uint64, stride int64, until time.Time) (ran, places int64, err error) {
+	if _, err := g.at(open, sort, 0, func(n int64) { places = n }).Seed(seed); err != nil {
+		return 0, 0, err
+	}
+	for k := 1 + int64(seed)%stride; k <= places; k += stride {
+		if time.Now().After(until) {
+			return ran, places, nil
+		}
+		if _, err := g.at(open, sort, k, nil).Seed(seed); err != nil {
+			return ran, places, fmt.Errorf("%s at %d of %d in %s: %w", sort, k, places, g.Name, err)
+		}
+		ran++
+	}
+	return ran, places, nil
+}
+
+// SweepAll sweeps every golden flow with every sort, and again under other seeds
+// until a share, in parts of a hundred, of the package's budget is spent. With a
+// stride, a round takes one place in so many. With LOOM_SIM_SEED set it runs the one
+// place that LOOM_SIM_PLACE names.
+func SweepAll(t *testing.T, open Open, share int, stride int64) {
+	t.Helper()
+	if os.Getenv("LOOM_SIM_SEED") != "" {
+		sweepOne(t, open)
+		return
+	}
+	end := time.Now().Add(Budget() * time.Duration(share) / 100)
+	rounds, ran := 0, int64(0)
+	for seed := First(); rounds == 0 || time.Now().Before(end); seed++ {
+		for _, sort := range Sorts() {
+			for _, g := range Goldens() {
+				n, _, err := g.Sweep(open, sort, seed, stride, end)
+				if err != nil {
+					t.Fatal(err)
+				}
+				ran += n
+			}
+		}
+		rounds++
+	}
+	t.Logf("%d places in %d rounds of stride %d", ran, rounds, stride)
+	t.Logf("tally: fault_places=%d", ran)
+}
+
+func sweepOne(t *testing.T, open Open) {
+	t.Helper()
+	at := strings.Split(os.Getenv("LOOM_SIM_PLACE"), ",")
+	if len(at) != 3 {
+		t.Skip("LOOM_SIM_PLACE names no place")
+	}
+	k, err := strconv.ParseInt(at[2], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range Goldens() {
+		if g.Name == at[0] {
+			g.at(open, Sort(at[1]), k, nil).one(t)
+		}
+	}
+}
