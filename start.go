@@ -46,7 +46,7 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	r.world.Random(seed[:])
 	p := event.ExecutionStarted{Flow: flow, Version: version, Input: input, Seed: hex.EncodeToString(seed[:]), Labels: s.labels}
 	if !s.deadline.IsZero() {
-		p.Deadline = event.At(s.deadline)
+		p.Deadline = event.At(s.deadline.Add(time.Microsecond - 1)) // rounded up: never early
 	}
 	env := kernel.Bootstrap(s.id, r.node.now(), p, event.EncodeMeta(s.meta))
 	index := store.IndexEntry{Flow: flow, Version: version, Labels: s.labels}
