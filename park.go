@@ -10,6 +10,10 @@ import (
 
 // armNext sets the timer for what is due next.
 func (x *run) armNext() {
+	if x.m.Ended() {
+		x.arm(event.Never) // an answer is on its way, and nothing is due any more
+		return
+	}
 	at := x.m.NextDue()
 	if d := x.m.State().Deadline; d != 0 && x.m.State().Cancel == nil {
 		at = min(at, d)
