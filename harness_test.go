@@ -294,3 +294,8 @@ func (w *warnings) of(id string) []error {
 func messageOf(name, body string) store.Message {
 	return store.Message{ID: "raw-" + name, Name: name, Body: []byte(body)}
 }
+
+// skewed is a store's clock that is off by d.
+func skewed(d time.Duration) func() event.Time {
+	return func() event.Time { return event.At(time.Now().Add(d)) }
+}
