@@ -31,6 +31,7 @@ var kinds = []struct {
 	{KindMessageAwaited, Command, decodeAs[MessageAwaited]},
 	{KindMessageReceived, Inbound, decodeAs[MessageReceived]},
 	{KindCancelRequested, Inbound, decodeAs[CancelRequested]},
+	{KindOperatorRecovered, Passive, decodeAs[OperatorRecovered]},
 	{KindExecutionCompleted, Command, decodeAs[ExecutionCompleted]},
 	{KindExecutionFailed, Command, decodeAs[ExecutionFailed]},
 	{KindExecutionCancelled, Command, decodeAs[ExecutionCancelled]},

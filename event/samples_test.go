@@ -54,6 +54,8 @@ func samples() []sample {
 		{false, MessageReceived{Op: "approval#1", Name: "approval", Message: "m-1", Body: null}},
 		{true, CancelRequested{Cause: "asked", Message: "m-2", Reason: "the \\ customer\tleft"}},
 		{false, CancelRequested{Cause: "deadline"}},
+		{true, OperatorRecovered{By: "loom recover", Strikes: 8, TakenFrom: "01J00000000000000000000000"}},
+		{false, OperatorRecovered{By: "ann"}},
 		{true, ExecutionCompleted{Result: raw}},
 		{false, ExecutionCompleted{Result: null}},
 		{true, ExecutionFailed{Error: full}},

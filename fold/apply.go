@@ -141,8 +141,8 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 		s.Status, s.Failure = Failed, p.Error
 	case event.ExecutionCancelled:
 		s.Status, s.Failure = Cancelled, p.Error
-	case event.Unknown:
-		// a newer build's fact: it moves the head
+	case event.OperatorRecovered, event.Unknown:
+		// an operator's note, a newer build's fact: they move the head
 	}
 	return ""
 }

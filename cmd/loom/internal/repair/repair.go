@@ -146,10 +146,6 @@ func (w *Ward) Recover(ctx context.Context, h store.Head, force bool) (Act, erro
 	return a, nil
 }
 
-// KindRecovered is an operator's note in a log. It moves the head and makes no turn:
-// the body never sees it.
-const KindRecovered event.Kind = "OPERATOR_RECOVERED"
-
 // note returns the event that follows tip.
 func (w *Ward) note(ctx context.Context, h store.Head, tip store.Tip, now event.Time) (event.Envelope, error) {
 	at := now
@@ -159,16 +155,12 @@ func (w *Ward) note(ctx context.Context, h store.Head, tip store.Tip, now event.
 		}
 		at = max(at, e.Time) // times of a log never go back
 	}
-	raw := fmt.Appendf(nil, `{"strikes":%d`, h.Strikes)
-	if h.Owner != "" {
-		raw = fmt.Appendf(raw, `,"takenFrom":%q`, h.Owner)
-	}
-	raw = append(raw, '}')
+	note := event.OperatorRecovered{By: "loom recover", Strikes: h.Strikes, TakenFrom: string(h.Owner)}
 	var meta []byte
 	if tip.Fence > 0 {
 		meta = event.EncodeMeta(map[string]string{event.MetaFence: fmt.Sprint(int64(tip.Fence))})
 	}
-	return event.New(h.Execution, tip.Head+1, at, event.Unknown{Name: KindRecovered, Raw: raw}, meta), nil
+	return event.New(h.Execution, tip.Head+1, at, note, meta), nil
 }
 
 // commit sends one request, once more if its outcome is unknown.
