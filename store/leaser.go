@@ -7,7 +7,10 @@ import (
 	"github.com/loomwork/loom/event"
 )
 
-// Leaser keeps one lease a node. All of it is by the store's clock.
+// Leaser keeps one lease a node. All of it is by the store's clock. A backend may know
+// more of a node than its expiry, in both directions: that its process is gone before
+// the lease is over, or that it still lives although a clock jumped. The verdict is one:
+// [Lease.Alive], Lapsed claims and Runnable agree.
 type Leaser interface {
 	// Renew makes or renews node's lease for ttl from now. It MUST overtake
 	// commits that wait in the backend's own queue. A node that let its lease run

@@ -47,7 +47,8 @@ type Log interface {
 	// State: a start with StateKeep MUST set StateRunning.
 	//
 	// Tokens: a start MUST set token 0; a claim MUST set the old token + 1; nothing
-	// else changes it.
+	// else changes it. A store without incarnations (2.2.0) goes on above the token of
+	// the deleted execution instead, when its id is used again.
 	//
 	// Release: with Release the owner MUST become nobody and the wake-up WakeAt;
 	// if Seen < the mail counter, the wake-up MUST be now at the latest. A terminal
