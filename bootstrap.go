@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/loomwork/loom/event"
-	"github.com/loomwork/loom/fold"
 	"github.com/loomwork/loom/internal/kernel"
 	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
@@ -18,13 +17,21 @@ import (
 // ours and somebody else drives it already. A refusal is confirmed before it is
 // believed: it may describe another write than this one.
 func (r *Runtime) bootstrap(ctx context.Context, j *kernel.Journal, env event.Envelope, release *store.Release) (mine bool, err error) {
+	mine, err = r.tryBootstrap(ctx, j, env, release)
+	var failed *StorageWriteError
+	if errors.As(err, &failed) {
+		r.storageError(env.Execution, err)
+	}
+	return mine, err
+}
+
+func (r *Runtime) tryBootstrap(ctx context.Context, j *kernel.Journal, env event.Envelope, release *store.Release) (mine bool, err error) {
 	var first store.Result
 	for try := 1; ; try++ {
 		req, _ := j.Next(r.nonce(), release, store.StateKeep)
 		req.Alone = try > 1
 		res, err := r.sendStart(ctx, req)
 		if err != nil {
-			r.storageError(env.Execution, err)
 			return false, err
 		}
 		switch j.Settle(res) {
@@ -91,21 +98,19 @@ func (r *Runtime) confirm(ctx context.Context, env event.Envelope, res store.Res
 	}
 	for e, err := range r.st.Log.Read(ctx, env.Execution, store.Range{Limit: 1, Strong: true}) {
 		if err == nil && e.Sequence == 0 {
-			return r.exists(ctx, env, e)
+			return exists(env, e, res)
 		}
 		if err == nil {
 			err = fmt.Errorf("reading back sequence 0 gave %s", e.ID())
 		}
-		err = &StorageWriteError{ID: env.Execution, Err: err, Definite: true}
-		r.storageError(env.Execution, err)
-		return err
+		return &StorageWriteError{ID: env.Execution, Err: err, Definite: true}
 	}
 	return nil
 }
 
-// exists describes what a start met.
-func (r *Runtime) exists(ctx context.Context, env, there event.Envelope) error {
-	out := &ExecutionAlreadyExistsError{ID: env.Execution, Status: fold.Running}
+// exists describes what a start met: its sequence 0, and the head row of the refusal.
+func exists(env, there event.Envelope, res store.Result) error {
+	out := &ExecutionAlreadyExistsError{ID: env.Execution, Status: statusOf(res.State)}
 	mine, _ := env.Decode()
 	other, err := there.Decode()
 	a, okA := mine.(event.ExecutionStarted)
@@ -113,9 +118,6 @@ func (r *Runtime) exists(ctx context.Context, env, there event.Envelope) error {
 	if err == nil && okA && okB {
 		out.Flow = b.Flow
 		out.SameRequest = a.Flow == b.Flow && bytes.Equal(a.Input, b.Input)
-	}
-	if h, ok, err := r.st.Index.Get(ctx, env.Execution); err == nil && ok {
-		out.Status = statusOf(h.State)
 	}
 	return out
 }

@@ -20,6 +20,7 @@ type call struct {
 	op  string // commit, read, tip, get, list, runnable, owned, renew, leave, post, pending
 	id  event.ExecutionID
 	req *store.Request // of a commit
+	rng store.Range    // of a read
 }
 
 // tap is one runtime's way to a store, on which a test can count, wait and cut.
@@ -34,6 +35,8 @@ type tap struct {
 		before   func(call) // may block
 		after    func(call, store.Result)
 		answer   func(call) (store.Result, bool) // instead of the store
+		noReads  bool
+		lag      *bool // reads show nothing; strong ones neither, if true
 	}
 }
 
@@ -122,6 +125,35 @@ func (x *tap) answering(answer func(call) (store.Result, bool)) {
 	x.mu.answer = answer
 }
 
+// failReads makes reads of logs fail.
+func (x *tap) failReads(on bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.mu.noReads = on
+}
+
+// lagging makes reads of logs show nothing; strong ones too, if it is a replica that
+// does not honour them.
+func (x *tap) lagging(alsoStrong bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.mu.lag = &alsoStrong
+}
+
+var errNoRead = errors.New("the read failed")
+
+// reads returns the reads of an execution's log, in order.
+func (x *tap) reads(id string) (out []call) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range x.mu.calls {
+		if c.op == "read" && string(c.id) == id {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // count returns how many calls of an operation there were, about an execution or,
 // with "", about any.
 func (x *tap) count(op string, id string) (n int) {
@@ -133,6 +165,18 @@ func (x *tap) count(op string, id string) (n int) {
 		}
 	}
 	return n
+}
+
+// ops returns the operations about an execution, in order.
+func (x *tap) ops(id string) (out []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range x.mu.calls {
+		if string(c.id) == id {
+			out = append(out, c.op)
+		}
+	}
+	return out
 }
 
 // commits returns the requests about an execution, in order.
@@ -184,7 +228,7 @@ type tapLog struct{ x *tap }
 func (l tapLog) Commit(ctx context.Context, reqs ...store.Request) ([]store.Result, error) {
 	reqs = slices.Clone(reqs)
 	for i := range reqs {
-		if err := l.x.enter(call{"commit", reqs[i].Execution, &reqs[i]}); err != nil {
+		if err := l.x.enter(call{op: "commit", id: reqs[i].Execution, req: &reqs[i]}); err != nil {
 			return nil, err
 		}
 	}
@@ -192,14 +236,14 @@ func (l tapLog) Commit(ctx context.Context, reqs ...store.Request) ([]store.Resu
 	after, answer := l.x.mu.after, l.x.mu.answer
 	l.x.mu.Unlock()
 	if answer != nil {
-		if res, ok := answer(call{"commit", reqs[0].Execution, &reqs[0]}); ok {
+		if res, ok := answer(call{op: "commit", id: reqs[0].Execution, req: &reqs[0]}); ok {
 			return []store.Result{res}, nil
 		}
 	}
 	out, err := l.x.db.Commit(ctx, reqs...)
 	if err == nil && after != nil {
 		for i := range reqs {
-			after(call{"commit", reqs[i].Execution, &reqs[i]}, out[i])
+			after(call{op: "commit", id: reqs[i].Execution, req: &reqs[i]}, out[i])
 		}
 	}
 	return out, err
@@ -207,11 +251,20 @@ func (l tapLog) Commit(ctx context.Context, reqs ...store.Request) ([]store.Resu
 
 func (l tapLog) Read(ctx context.Context, id event.ExecutionID, r store.Range) iter.Seq2[event.Envelope, error] {
 	return func(yield func(event.Envelope, error) bool) {
-		if err := l.x.enter(call{op: "read", id: id}); err != nil {
+		if err := l.x.enter(call{op: "read", id: id, rng: r}); err != nil {
 			yield(event.Envelope{}, err)
 			return
 		}
-		l.x.db.Read(ctx, id, r)(yield)
+		l.x.mu.Lock()
+		fail, lag := l.x.mu.noReads, l.x.mu.lag
+		l.x.mu.Unlock()
+		switch {
+		case fail:
+			yield(event.Envelope{}, errNoRead)
+		case lag != nil && (*lag || !r.Strong):
+		default:
+			l.x.db.Read(ctx, id, r)(yield)
+		}
 	}
 }
 
