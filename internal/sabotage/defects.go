@@ -46,6 +46,8 @@ var defects = []Defect{
 	{"end-is-an-event", "drive.go", "an end is committed without the state of one"},
 	{"aborted-twice", "commit.go", "subscribers hear twice of what is lost"},
 	{"definite-anyway", "bootstrap.go", "a start of unknown outcome is said not to be written"},
+	{"end-keeps-timer", "park.go", "a deadline that passed keeps waking an execution whose end is on its way"},
+	{"hooks-overlap", "hook_queue.go", "a run's hooks do not wait for those of the run before"},
 	{"clock-ahead", "runtime.go", "a client stamps with a clock that may be ahead of the store's"},
 }
 

@@ -21,6 +21,7 @@ type Config struct {
 	Grace      time.Duration
 	Delay      time.Duration // the longest that a store call is slow or late
 	Hooks      bool
+	HookTakes  time.Duration
 	Clocks     bool // nodes come with wall clocks that are hours off
 	Client     bool // one member more, that drives nothing
 	Rates      fault.Rates
@@ -47,6 +48,9 @@ func Draw(w *World) Config {
 		Hooks:      w.Decide("hooks", 2) == 1,
 		Clocks:     w.Decide("clocks", 3) == 0,
 		Client:     w.Chance("client", 300),
+	}
+	if c.Hooks && w.Decide("slow hooks", 3) == 0 {
+		c.HookTakes = lease / 8
 	}
 	some := func(site string, most int) int {
 		if w.Decide(site, 3) == 0 {

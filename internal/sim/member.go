@@ -102,6 +102,9 @@ func (m *Member) hooks() loom.Hooks {
 	}
 	note := func(what string, id event.ExecutionID, seq event.Seq) {
 		m.told = append(m.told, Told{what, id, seq, m.c.History.Pos()})
+		if d := m.c.Config.HookTakes; d > 0 && !m.c.quiet {
+			m.Node.Sleep(d)
+		}
 	}
 	h.OnEvent = func(e event.Envelope) { note("event", e.Execution, e.Sequence) }
 	h.OnDurable = func(e event.Envelope) { note("durable", e.Execution, e.Sequence) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loomwork/loom"
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/store/fault"
 )
 
 // timeRaces are about deadlines, clocks and builds.
@@ -14,6 +15,7 @@ func timeRaces() []Race {
 		{"race 15: a due timer and a message on one parked execution", timerAndMessage},
 		{"race 16: a timer is due whose execution has an owner", ownedTimer},
 		{"race 27: a node that is hours off sleeps", wrongClocks},
+		{"a deadline passes while an end is on its way", overdueEnd},
 		{"race 29: an old build claims, and cannot go on", oldBuild},
 	}
 }
@@ -101,4 +103,17 @@ func (m *Member) oldBody(ctx loom.Context, in Program) (string, error) {
 		return "", err
 	}
 	return m.body(ctx, in)
+}
+
+// overdueEnd keeps a commit on its way, beside a read-only effect, until the body has
+// ended and its deadline has passed: the driver waits for the answer and does not
+// spin, which would be no progress.
+func overdueEnd(c *Cluster) {
+	a := c.open(1)[0]
+	a.Link.Faults.Plan(first(commits(holding(event.KindTimerScheduled)), fault.Fault{Act: fault.Slow, Delay: c.Config.Lease}))
+	read := Step{Kind: StepDo, Name: "read", For: 5 * time.Millisecond, Effect: &Effect{ReadOnly: true}}
+	soon := loom.Deadline(c.World.StoreNow().Time().Add(c.Config.Lease / 2))
+	both := Step{Kind: StepAll, Name: "b", Lines: [][]Step{{nap(0)}, {read}}}
+	c.Start(a, raced, flowOf(both), 0, soon)
+	c.await("the end", func() bool { return c.head().State.Terminal() })
 }
