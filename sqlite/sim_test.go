@@ -24,5 +24,15 @@ func onFile(t *testing.T) sim.Open {
 // real files.
 func TestSimCluster(t *testing.T) {
 	s := &sim.Story{Open: onFile(t)}
-	s.Campaign(t, 80)
+	s.Campaign(t, 25)
 }
+
+// TestSimRaces plays the races of the design on real files.
+func TestSimRaces(t *testing.T) {
+	for _, r := range sim.Races() {
+		t.Run(r.Name, func(t *testing.T) { r.Story(onFile(t)).Seeds(t, 1) })
+	}
+}
+
+// TestSimSweep breaks the golden flows at some of their places.
+func TestSimSweep(t *testing.T) { sim.SweepAll(t, onFile(t), 6, 13) }

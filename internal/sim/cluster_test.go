@@ -18,5 +18,5 @@ var failedOnce = []uint64{1, 362, 2399, 2529, 10458, 22967}
 // TestSimCluster: oracle O1 to O11, O13, O14, O19 and O20 over random stories.
 func TestSimCluster(t *testing.T) {
 	s := &Story{Open: inMemory}
-	s.Campaign(t, 70, failedOnce...)
+	s.Campaign(t, 65, failedOnce...)
 }
