@@ -45,9 +45,13 @@ func (r *Runtime) reconcileOnce() {
 	}
 }
 
-// hintPause is the shortest time between two looks on account of hints: this
-// process's own writes give hints too.
-const hintPause = 20 * time.Millisecond
+// The pause between two looks on account of hints: this process's own writes give hints
+// too. It is hintShare times as long as a look takes, so that a node which drives very
+// many executions does not spend its time on looking.
+const (
+	hintPause = 20 * time.Millisecond
+	hintShare = 15
+)
 
 // hintLoop wakes what may have to look when another process wrote.
 func (r *Runtime) hintLoop() {
@@ -64,11 +68,12 @@ func (r *Runtime) hintLoop() {
 			}
 			continue
 		}
+		began := r.world.Mono()
 		if version != 0 {
 			r.hinted()
 		}
 		version = v
-		if r.sleep(hintPause) != nil {
+		if r.sleep(max(hintPause, hintShare*(r.world.Mono()-began))) != nil {
 			return
 		}
 	}

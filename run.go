@@ -28,8 +28,8 @@ type run struct {
 	j         *kernel.Journal
 	first     *event.Envelope // sequence 0 of a start, to be adopted
 	started   event.ExecutionStarted
-	log       []event.Envelope // of a recovered execution, to be replayed
-	mail      []store.Message  // looked at, and awaited by nobody yet
+	log       []kernel.Recorded // of a recovered execution, to be replayed
+	mail      []store.Message   // looked at, and awaited by nobody yet
 	mailKnown int64
 	mailAgain event.Time   // when to read the inbox again after a failure
 	calls     []*kernel.Op // effects that wait for their intent to be durable

@@ -192,17 +192,22 @@ func (r *Runtime) claim(h store.Head) bool {
 
 // readable reads a log and checks that it folds. One that does not is quarantined:
 // this node looks at it again when its tip moves.
-func (r *Runtime) readable(h store.Head) (log []event.Envelope, seed string, err error) {
+func (r *Runtime) readable(h store.Head) (log []kernel.Recorded, seed string, err error) {
 	s := fold.New()
+	log = make([]kernel.Recorded, 0, h.Tip.Head+1)
 	for e, err := range r.st.Log.Read(r.ctx, h.Execution, store.Range{Strong: true}) {
 		if err != nil {
 			r.log.Warn("loom: log not read", "execution", string(h.Execution), "err", err)
 			return nil, "", err
 		}
-		if err := s.Add(e); err != nil {
+		p, err := e.Decode()
+		if err == nil {
+			err = s.Apply(e, p)
+		}
+		if err != nil {
 			return nil, "", r.quarantine(h, err)
 		}
-		log = append(log, e)
+		log = append(log, kernel.Recorded{Envelope: e, Payload: p})
 	}
 	if s.Head != h.Tip.Head {
 		return nil, "", errMovedOn

@@ -235,7 +235,7 @@ func follows(t *testing.T, row *store.Row, q *store.Request, next *store.Row) {
 	case next.Birth != old.Birth || next.Created != old.Created || next.Execution != "x" || next.Updated != 10 ||
 		next.Mail != old.Mail || !reflect.DeepEqual(next.Index, old.Index):
 		bad("what never changes did, or the time of the change is wrong")
-	case next.Seen != max(old.Seen, q.Seen):
+	case next.Seen != min(max(old.Seen, q.Seen), next.Mail):
 		bad("seen does not grow as it should")
 	case q.State == store.StateKeep && next.State != old.State, q.State != store.StateKeep && next.State != q.State:
 		bad("the state is not the asked one")

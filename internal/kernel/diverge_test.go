@@ -17,7 +17,7 @@ func diverges(t *testing.T, log []event.Envelope, body func(*Branch) End) *Diver
 	t.Helper()
 	r := newRig(t, body)
 	r.now = log[len(log)-1].Time
-	err := r.m.Replay(log)
+	err := replayLog(r.m, log)
 	var d *Divergence
 	if !errors.As(err, &d) {
 		t.Fatalf("replay gave %v, want a divergence; the log is\n%s", err, logText(log))
@@ -196,7 +196,7 @@ func TestLogsThatCannotBeReplayed(t *testing.T) {
 	r.complete("a#1", "1")
 	spoil := func(change func([]event.Envelope) []event.Envelope) error {
 		m := newRig(t, ops("a", "b")).m
-		err := m.Replay(change(append([]event.Envelope(nil), r.log...)))
+		err := replayLog(m, change(append([]event.Envelope(nil), r.log...)))
 		if len(m.TakeEvents()) != 0 {
 			t.Error("it wrote an event")
 		}

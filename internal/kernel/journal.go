@@ -86,8 +86,8 @@ func (j *Journal) Backlog() (events, bytes int) { return len(j.queue), j.bytes }
 // InFlight returns the request that was sent and is not settled, nil for none.
 func (j *Journal) InFlight() *store.Request { return j.flight }
 
-// Dirty reports whether the store does not know yet of events, of consumed
-// messages, or of mail that was looked at.
+// Dirty reports whether the store does not know yet of events or of consumed
+// messages.
 func (j *Journal) Dirty() bool { return len(j.queue) > 0 || len(j.consume) > 0 }
 
 // Next makes the next request of what is queued. release and state (StateKeep for

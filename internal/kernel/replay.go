@@ -21,32 +21,37 @@ func (d *Divergence) Error() string {
 
 const nothing = "nothing"
 
-// recorded is a decoded event of the log under replay.
-type recorded struct {
-	e event.Envelope
-	p event.Payload
+// Recorded is an event of a log with its payload.
+type Recorded struct {
+	Envelope event.Envelope
+	Payload  event.Payload
+}
+
+// Decode returns the events of a log with their payloads. The error is an
+// [*event.DecodeError], and nothing else.
+func Decode(log []event.Envelope) ([]Recorded, error) {
+	rec := make([]Recorded, len(log))
+	for i, e := range log {
+		p, err := e.Decode()
+		if err != nil {
+			return nil, err
+		}
+		rec[i] = Recorded{e, p}
+	}
+	return rec, nil
 }
 
 // Replay drives the machine, which must be new, over a recorded log. In every
 // turn but the last the commands that the body asks for must equal those
 // recorded, in order, by kind and identity; in the last turn the recorded ones
 // must be a prefix, because a commit may have cut it, and what is beyond is
-// issued live (see [Machine.TakeEvents]). The error is a [*Divergence], an
-// [*event.DecodeError] or a [*fold.LogError], and nothing else; after it the
-// machine can only be unloaded.
-func (m *Machine) Replay(log []event.Envelope) error {
-	rec := make([]recorded, len(log))
-	for i, e := range log {
-		p, err := e.Decode()
-		if err != nil {
-			return err
-		}
-		rec[i] = recorded{e, p}
-	}
+// issued live (see [Machine.TakeEvents]). The error is a [*Divergence] or a
+// [*fold.LogError], and nothing else; after it the machine can only be unloaded.
+func (m *Machine) Replay(rec []Recorded) error {
 	m.replaying = true
 	for i := 0; i < len(rec); {
 		in := rec[i]
-		if in.e.Kind.Role() != event.Inbound {
+		if in.Envelope.Kind.Role() != event.Inbound {
 			if err := m.between(in); err != nil {
 				return err
 			}
@@ -54,7 +59,7 @@ func (m *Machine) Replay(log []event.Envelope) error {
 			continue
 		}
 		j := i + 1
-		for j < len(rec) && rec[j].e.Kind.Role() != event.Inbound {
+		for j < len(rec) && rec[j].Envelope.Kind.Role() != event.Inbound {
 			j++
 		}
 		m.replaying = j < len(rec)
@@ -75,29 +80,29 @@ func (b *Branch) RanBefore() bool { return b.m.before }
 
 // between takes a recorded event that begins no turn and belongs to none: a
 // command here was recorded before anything was asked.
-func (m *Machine) between(r recorded) error {
-	if r.e.Kind.Role() == event.Command {
-		return &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: nothing}
+func (m *Machine) between(r Recorded) error {
+	if r.Envelope.Kind.Role() == event.Command {
+		return &Divergence{Sequence: r.Envelope.Sequence, Recorded: describe(r.Payload), Asked: nothing}
 	}
 	return m.passive(r)
 }
 
 // passive applies a recorded event that the body does not see.
-func (m *Machine) passive(r recorded) error {
-	if p, ok := r.p.(event.EffectAttemptFailed); ok {
+func (m *Machine) passive(r Recorded) error {
+	if p, ok := r.Payload.(event.EffectAttemptFailed); ok {
 		o := m.ops[p.Op]
 		if o == nil || o.Effect == nil {
-			return &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: nothing}
+			return &Divergence{Sequence: r.Envelope.Sequence, Recorded: describe(r.Payload), Asked: nothing}
 		}
-		o.Attempts, o.Intent = p.Attempt, r.e.Sequence
+		o.Attempts, o.Intent = p.Attempt, r.Envelope.Sequence
 		m.setDue(o, p.NotBefore)
 	}
-	return m.state.Apply(r.e, r.p)
+	return m.state.Apply(r.Envelope, r.Payload)
 }
 
 // repeat replays one turn: the inbound event in, and the events recorded behind
 // it.
-func (m *Machine) repeat(in recorded, behind []recorded, last bool) error {
+func (m *Machine) repeat(in Recorded, behind []Recorded, last bool) error {
 	if err := m.redeliver(in); err != nil {
 		return err
 	}
@@ -106,8 +111,8 @@ func (m *Machine) repeat(in recorded, behind []recorded, last bool) error {
 	k := 0
 	whole := !last // whether nothing may be asked beyond the recorded
 	for _, r := range behind {
-		if r.e.Kind.Role() == event.Passive {
-			if _, attempt := r.p.(event.EffectAttemptFailed); attempt {
+		if r.Envelope.Kind.Role() == event.Passive {
+			if _, attempt := r.Payload.(event.EffectAttemptFailed); attempt {
 				whole = true // the turn's commands were all issued before
 			}
 			if err := m.passive(r); err != nil {
@@ -116,12 +121,12 @@ func (m *Machine) repeat(in recorded, behind []recorded, last bool) error {
 			continue
 		}
 		if k == len(asked) {
-			return &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: nothing}
+			return &Divergence{Sequence: r.Envelope.Sequence, Recorded: describe(r.Payload), Asked: nothing}
 		}
-		if !same(r.p, asked[k].p) {
-			return &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: describe(asked[k].p)}
+		if !same(r.Payload, asked[k].p) {
+			return &Divergence{Sequence: r.Envelope.Sequence, Recorded: describe(r.Payload), Asked: describe(asked[k].p)}
 		}
-		if err := m.state.Apply(r.e, r.p); err != nil {
+		if err := m.state.Apply(r.Envelope, r.Payload); err != nil {
 			return err
 		}
 		m.keep(asked[k].op, r)
@@ -138,13 +143,13 @@ func (m *Machine) repeat(in recorded, behind []recorded, last bool) error {
 
 // keep gives an operation what was recorded of it: deadlines above all, which are
 // never computed twice.
-func (m *Machine) keep(o *Op, r recorded) {
+func (m *Machine) keep(o *Op, r Recorded) {
 	if o == nil {
 		return
 	}
-	switch p := r.p.(type) {
+	switch p := r.Payload.(type) {
 	case event.EffectScheduled:
-		o.Intent = r.e.Sequence
+		o.Intent = r.Envelope.Sequence
 	case event.TimerScheduled:
 		if o.Ending == Open {
 			if sabotage.On("deadline-anew") {
@@ -160,14 +165,14 @@ func (m *Machine) keep(o *Op, r recorded) {
 }
 
 // redeliver applies a recorded inbound event and hands it to the body.
-func (m *Machine) redeliver(r recorded) error {
+func (m *Machine) redeliver(r Recorded) error {
 	first := m.state.Cancel == nil
-	if err := m.state.Apply(r.e, r.p); err != nil {
+	if err := m.state.Apply(r.Envelope, r.Payload); err != nil {
 		return err
 	}
-	m.now = r.e.Time
-	nobody := &Divergence{Sequence: r.e.Sequence, Recorded: describe(r.p), Asked: nothing}
-	switch p := r.p.(type) {
+	m.now = r.Envelope.Time
+	nobody := &Divergence{Sequence: r.Envelope.Sequence, Recorded: describe(r.Payload), Asked: nothing}
+	switch p := r.Payload.(type) {
 	case event.ExecutionStarted:
 		m.begin()
 	case event.EffectCompleted:

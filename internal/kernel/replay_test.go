@@ -88,7 +88,7 @@ func (l *live) resume(t *testing.T, n int) string {
 	r := newRig(t, l.p.body())
 	defer r.m.Unload()
 	r.now = log[n-1].Time
-	if err := r.m.Replay(log[:n]); err != nil {
+	if err := replayLog(r.m, log[:n]); err != nil {
 		return err.Error()
 	}
 	r.log = slices.Clone(log[:n])

@@ -55,7 +55,7 @@ func replay(t *testing.T, log []event.Envelope, body func(*Branch) End) *rig {
 	t.Helper()
 	r := newRig(t, body)
 	r.now = log[len(log)-1].Time
-	if err := r.m.Replay(log); err != nil {
+	if err := replayLog(r.m, log); err != nil {
 		t.Fatalf("replay: %v", err)
 	}
 	r.log = append(r.log, log...)
@@ -192,3 +192,12 @@ func branch(b *Branch, name string, fn func(*Branch)) *Branch {
 }
 
 var done = End{Result: json.RawMessage(`"done"`)}
+
+// replayLog decodes a log and replays it.
+func replayLog(m *Machine, log []event.Envelope) error {
+	rec, err := Decode(log)
+	if err != nil {
+		return err
+	}
+	return m.Replay(rec)
+}
