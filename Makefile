@@ -27,7 +27,7 @@ TALLY := go run ./internal/tally
 
 .PHONY: help
 help: ## list these tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: test
 test: ## all tests of all modules, about 3 minutes of simulation, and the counts
@@ -79,6 +79,10 @@ fuzz: ## every fuzz target of every module for FUZZ_TIME
 .PHONY: bench
 bench: ## the workloads of the speed goals, each beside the raw store of the same run
 	@cd bench && go run .
+
+.PHONY: bench-peers
+bench-peers: ## the same with other engines beside it, in the same runs
+	@$(MAKE) -C bench peers
 
 .PHONY: demo
 demo: ## audit a directory tree, killed and resumed on the way
