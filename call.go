@@ -168,7 +168,9 @@ func (x *run) takePost() (moved bool) {
 		switch {
 		case l.answer != nil:
 			x.sending = false
-			x.settle(l.answer)
+			if !x.settle(l.answer) && !sabotage.On("answer-ignored") {
+				return true // the run is over; what else came is nobody's
+			}
 		case l.skipped:
 			x.returned(l.op)
 			x.calls = append(x.calls, l.op)

@@ -34,7 +34,7 @@ const (
 
 // mustCommit reports whether the journal has something to send now.
 func (x *run) mustCommit() bool {
-	if x.sending || !x.j.Dirty() {
+	if x.sending || x.dead.Load() || !x.j.Dirty() {
 		return false
 	}
 	if events, _ := x.j.Backlog(); x.readers == 0 || x.urgent || events >= lazyEvents || x.full() {

@@ -41,6 +41,9 @@ func (x *run) rounds() (call *effectContext, over bool) {
 	}
 	for !x.dead.Load() {
 		moved := x.takePost()
+		if x.dead.Load() && !sabotage.On("answer-ignored") {
+			break
+		}
 		moved = x.takeMail() || moved
 		moved = x.fireDue() || moved
 		x.gather(false)

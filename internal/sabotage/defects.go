@@ -48,6 +48,7 @@ var defects = []Defect{
 	{"definite-anyway", "bootstrap.go", "a start of unknown outcome is said not to be written"},
 	{"end-keeps-timer", "park.go", "a deadline that passed keeps waking an execution whose end is on its way"},
 	{"hooks-overlap", "hook_queue.go", "a run's hooks do not wait for those of the run before"},
+	{"answer-ignored", "call.go", "a run goes on although the answer to its commit ended it"},
 	{"clock-ahead", "runtime.go", "a client stamps with a clock that may be ahead of the store's"},
 }
 
