@@ -21,7 +21,7 @@ type chaosAct struct {
 func (c *Cluster) chaos() {
 	w, n := c.World, c.Config.Nemesis
 	acts := []chaosAct{
-		{10, c.actStart}, {3, c.actMint}, {6, c.actSignal}, {1, c.actCancel}, {3, c.actResult},
+		{10, c.actStart}, {3, c.actMint}, {6, c.actSignal}, {1, c.actCancel}, {3, c.actResult}, {2, c.actFollow},
 		{n.Crash, c.actCrash}, {n.Pause, c.actPause}, {n.Suspend, c.actSuspend}, {n.Freeze, c.actFreeze},
 		{n.Clock, c.actClock}, {n.Cut, c.actCut}, {n.Renewals, c.actRenewals}, {n.Close, c.actClose},
 	}
@@ -76,7 +76,7 @@ func (c *Cluster) living() *Member {
 func (c *Cluster) replace() {
 	drivers := 0
 	for _, m := range c.Members {
-		if !m.client && !m.Node.dead && !m.closing {
+		if !m.client && !m.bare && !m.Node.dead && !m.closing {
 			drivers++
 		}
 	}

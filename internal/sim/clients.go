@@ -185,3 +185,28 @@ func (c *Cluster) Result(m *Member, id event.ExecutionID, limit time.Duration) {
 		}
 	}, nil)
 }
+
+func (c *Cluster) actFollow() {
+	if m := c.any(); m != nil {
+		c.Follow(m, c.known(), c.limit())
+	}
+}
+
+// Follow makes a client of m read an execution's log as it grows. Each event must be
+// durable by then, and come once and in order.
+func (c *Cluster) Follow(m *Member, id event.ExecutionID, limit time.Duration) {
+	m.Do("follow", limit, func(ctx context.Context) {
+		next := int64(0)
+		for e, err := range m.Runtime.Follow(ctx, string(id), 0) {
+			if err != nil {
+				return
+			}
+			log := c.log(id)
+			if int64(e.Sequence) != next || next >= int64(len(log)) || !e.Equal(log[next]) {
+				c.World.Fail("O1: follower on %s got %s where event %d is due, of %d", m.Node.name, e.ID(), next, len(log))
+				return
+			}
+			next++
+		}
+	}, nil)
+}

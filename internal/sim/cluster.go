@@ -24,6 +24,7 @@ type Config struct {
 	HookTakes  time.Duration
 	Clocks     bool // nodes come with wall clocks that are hours off
 	Client     bool // one member more, that drives nothing
+	Bare       bool // one member more, that does not know the flow
 	Rates      fault.Rates
 	Nemesis    Nemesis
 }
@@ -48,6 +49,7 @@ func Draw(w *World) Config {
 		Hooks:      w.Decide("hooks", 2) == 1,
 		Clocks:     w.Decide("clocks", 3) == 0,
 		Client:     w.Chance("client", 300),
+		Bare:       w.Chance("bare", 150),
 	}
 	if c.Hooks && w.Decide("slow hooks", 3) == 0 {
 		c.HookTakes = lease / 8
@@ -117,6 +119,9 @@ func (c *Cluster) Play() {
 	}
 	if c.Config.Client {
 		c.Join(true)
+	}
+	if c.Config.Bare {
+		c.Join(false).bare = true
 	}
 	c.chaos()
 	c.Settle()

@@ -23,6 +23,7 @@ type Member struct {
 	c      *Cluster
 	client bool // it drives nothing
 	old    bool // its build fits no log
+	bare   bool // its build does not know the flow
 	// diverged are the executions that it could not go on with.
 	diverged []event.ExecutionID
 	// distrusted says that the node's monotonic clock stood still for a while: it
@@ -71,7 +72,9 @@ func (m *Member) open() {
 	for {
 		tune := loom.Tuning{Lease: cfg.Lease, Unload: cfg.Unload, Scan: cfg.Scan, CancelGrace: cfg.Grace, CloseGrace: cfg.Grace, ClientOnly: m.client}
 		opts := []loom.Option{tune, m.hooks()}
-		opts = append(opts, loom.Flows(m.Play))
+		if !m.bare {
+			opts = append(opts, loom.Flows(m.Play))
+		}
 		r, err := loom.Open(rt.With(context.Background(), m.Node), store.Opened(m.Link.Store), opts...)
 		if err == nil {
 			m.Runtime = r
