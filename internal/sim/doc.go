@@ -22,6 +22,16 @@
 // decorator. The oracles in the check files judge a history and the [Ledger] of
 // what workflow code did; they are functions over plain data.
 //
+// Above that stands the real runtime. A [Cluster] is nodes that run package loom over
+// one store, the clients' triggers, and chaos; its bodies play a [Program] that the
+// seed wrote. After chaos comes quiet, in which everything must end. A [Story] says
+// what is run for a seed, runs it twice, and judges it; a [Race] is a story in which
+// faults put the acts of one interleaving into their order; a [Golden] is a flow
+// that is run once for each place at which it can be broken.
+//
+//	s := &sim.Story{Open: open}
+//	_, err := s.Seed(7)
+//
 // What is outside the envelope: goroutines that user code starts itself, real
 // timers, and select.
 package sim
