@@ -16,15 +16,14 @@ type Branch struct {
 	fn     func(*Branch)
 	counts map[string]int // how often a name was used in this branch
 
-	co      rt.Coroutine
-	yield   func()
-	root    uintptr // program counter at which the branch's goroutine called run
-	depth   int     // place of root from the bottom of the stack, from 1
-	begun   bool
-	queued  bool // in the ready queue
-	done    bool
-	ended   uint64 // place among the ends of this execution's branches, from 1
-	waiters []*Branch
+	co        rt.Coroutine
+	yield     func()
+	goroutine uintptr // that the function runs on
+	begun     bool
+	queued    bool // in the ready queue
+	done      bool
+	ended     uint64 // place among the ends of this execution's branches, from 1
+	waiters   []*Branch
 
 	cancelled bool
 	// Panic is set if the function panicked, Exited if it ended its goroutine.
@@ -72,9 +71,7 @@ func (b *Branch) name(name string) string {
 // run is the coroutine's function.
 func (b *Branch) run(yield func()) {
 	b.yield = yield
-	var pcs [16]uintptr
-	b.depth = runtime.Callers(2, pcs[:])
-	b.root = pcs[0]
+	b.goroutine = rt.Goroutine()
 	returned := false
 	defer func() {
 		if returned {

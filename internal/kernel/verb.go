@@ -8,6 +8,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/fold"
+	"github.com/loomwork/loom/internal/rt"
 )
 
 // Denial says why a verb did nothing. The zero Denial is none.
@@ -25,11 +26,14 @@ const (
 
 // Enter checks that the running goroutine is b's. Every verb begins with it.
 func (b *Branch) Enter() Denial {
-	// b.root and b.depth were written before the branch's function ran, so a goroutine
-	// that the function started may read them; nothing else is touched before this
-	// check.
-	if !b.onOwnGoroutine() {
-		return NoForeign
+	// b.goroutine was written before the branch's function ran, so a goroutine that
+	// the function started may read it; nothing else is touched before this check.
+	if rt.Goroutine() != b.goroutine {
+		d := notOwn()
+		if d == NoBranch && b.done { // of this execution, so nothing else runs now
+			return NoEnded
+		}
+		return d
 	}
 	switch {
 	case b.m.unloading:
@@ -42,18 +46,23 @@ func (b *Branch) Enter() Denial {
 	return Allowed
 }
 
-// onOwnGoroutine looks at the bottom of the calling goroutine's stack: where a
-// branch's goroutine calls run, one that the user started, or an effect's, has
-// another function or none.
-func (b *Branch) onOwnGoroutine() bool {
-	var pcs [48]uintptr
-	skip := 1
-	n := runtime.Callers(skip, pcs[:])
-	for n == len(pcs) {
-		skip += n - b.depth // keep those at the bottom in case they were the end
-		n = runtime.Callers(skip, pcs[:])
+// notOwn tells the goroutine of another branch from one that the user started, by the
+// stack. Only a mistake has to wait for that.
+func notOwn() Denial {
+	var pcs [64]uintptr
+	for skip := 2; ; skip += len(pcs) {
+		n := runtime.Callers(skip, pcs[:])
+		frames := runtime.CallersFrames(pcs[:n])
+		for more := n > 0; more; {
+			var f runtime.Frame
+			if f, more = frames.Next(); f.Function == branchRun {
+				return NoBranch
+			}
+		}
+		if n < len(pcs) {
+			return NoForeign
+		}
 	}
-	return n >= b.depth && pcs[n-b.depth] == b.root
 }
 
 // begin enters a verb that opens an operation called name, and returns its path. One
