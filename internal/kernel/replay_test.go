@@ -153,9 +153,9 @@ func TestReplayEqualsLive(t *testing.T) {
 	}
 	if count > 1 {
 		for _, k := range event.Kinds() {
-		if k == event.KindOperatorRecovered {
-			continue // no runner writes it
-		}
+			if k == event.KindOperatorRecovered {
+				continue // no runner writes it
+			}
 			if kinds[k] == 0 {
 				t.Errorf("no run had a %s", k)
 			}
