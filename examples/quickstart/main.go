@@ -12,10 +12,13 @@ import (
 	"github.com/loomwork/loom/sqlite"
 )
 
-// Order is what the flow gets, Receipt what it returns.
+// Order is what the flow gets.
 type Order struct{ Item, Email string }
+
+// Receipt is what it returns.
 type Receipt struct{ Payment, Mail string }
 
+// Checkout charges, waits, and writes a mail.
 var Checkout = loom.NewFlow("checkout", func(ctx loom.Context, in Order) (Receipt, error) {
 	pay, err := loom.Do(ctx, "charge", func(ctx context.Context) (string, error) {
 		fmt.Println("charging for", in.Item, "under key", loom.IdempotencyKey(ctx))
