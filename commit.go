@@ -87,7 +87,7 @@ func (x *run) transmit(req *store.Request) answer {
 	wait := 2 * time.Millisecond
 	reported, maybe := false, false
 	for {
-		lapse, held := x.rt.node.holds()
+		lapse, _ := x.rt.node.holds()
 		res, err := x.rt.commitOne(x.rt.ctx, req)
 		if err == nil && res.Outcome != store.Failed && res.Outcome != store.Unknown && res.Refusal != store.RefusedLease {
 			return answer{res: res, lapse: lapse}
@@ -106,7 +106,7 @@ func (x *run) transmit(req *store.Request) answer {
 			reported = true
 			x.rt.storageError(x.id, err)
 		}
-		if _, held = x.rt.node.holds(); !held {
+		if _, held := x.rt.node.holds(); !held {
 			return answer{err: &StorageWriteError{ID: x.id, Err: err, Definite: !maybe}}
 		}
 		if x.rt.waitFor(x.rt.ctx, x.rt.world.NewSignal(), wait) != nil {
