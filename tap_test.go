@@ -50,6 +50,12 @@ func newTap(t *testing.T, db *memstore.DB) *tap {
 func tapped(t *testing.T, db *memstore.DB, opts ...loom.Option) (*loom.Runtime, *tap) {
 	t.Helper()
 	x := newTap(t, db)
+	return openTap(t, x, opts...), x
+}
+
+// openTap opens a runtime over a tap. It is closed with the test, unless it was killed.
+func openTap(t *testing.T, x *tap, opts ...loom.Option) *loom.Runtime {
+	t.Helper()
 	rt, err := loom.Open(context.Background(), x, opts...)
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +66,7 @@ func tapped(t *testing.T, db *memstore.DB, opts ...loom.Option) (*loom.Runtime, 
 			t.Error(err)
 		}
 	})
-	return rt, x
+	return rt
 }
 
 // OpenStore implements store.Source.
