@@ -75,3 +75,24 @@ func checkResends(h *History, vs *violations) {
 		}
 	}
 }
+
+// checkStates is oracle O3 for each commit: the row is told of an end by the commit
+// that holds it, and by no other.
+func checkStates(h *History, vs *violations) {
+	for i := range h.Records {
+		r := &h.Records[i]
+		if r.Did != DidCommit || r.Result.Outcome != store.Committed {
+			continue
+		}
+		ended := false
+		for k := range r.Request.Events {
+			switch r.Request.Events[k].Kind {
+			case event.KindExecutionCompleted, event.KindExecutionFailed, event.KindExecutionCancelled:
+				ended = true
+			}
+		}
+		if ended != r.Request.State.Terminal() {
+			vs.add("O3", r.Execution, "%s commits an end in the log: %v, in the row: %v", r.Node, ended, r.Request.State)
+		}
+	}
+}

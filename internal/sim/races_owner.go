@@ -19,6 +19,8 @@ func ownerRaces() []Race {
 		{"race 12: a stale writer and the owner", zombieWriter},
 		{"race 14: somebody writes as nobody while the owner sits in an effect", nobodyWrites},
 		{"race 28: the store is away until all leases have lapsed", storeAway},
+		{"a run that waits with several calls learns that it was superseded", lostWhileWaiting},
+		{"the answer to a commit ends a run whose body has returned", endedByAnswer},
 		{"race 31: an operator takes an execution from a runner that commits all the time", takenByForce},
 		{"race 37: an end's answer is lost, and a late fact has moved the head", lateFact},
 	}
@@ -186,4 +188,49 @@ func lateFact(c *Cluster) {
 	c.fact(c.head(), store.NotRefused)
 	c.await("the result", func() bool { return len(c.Book.Results) == 1 })
 	c.must(c.Book.Results[0].Err == nil, "the result: %v", c.Book.Results[0].Err)
+}
+
+// reader is a read-only step.
+func reader(name string, takes time.Duration) Step {
+	return Step{Kind: StepDo, Name: name, For: takes, Effect: &Effect{ReadOnly: true}}
+}
+
+// lostWhileWaiting keeps a node's lease from being renewed from the moment its
+// intents are under way until another node has taken over, with a result of a
+// read-only step that is not durable: subscribers hear once that it is lost.
+func lostWhileWaiting(c *Cluster) {
+	a, lease := c.open(1)[0], c.Config.Lease
+	intents := first(commits(holding(event.KindEffectScheduled)), fault.Fault{Act: fault.Slow, Delay: 6 * lease / 10})
+	again := c.World.Now() + 13*lease/10
+	a.Link.Faults.Plan(func(call *fault.Call) fault.Fault {
+		if call.Op == fault.Renew && c.World.Now() < again {
+			return fault.Fault{Act: fault.Fail}
+		}
+		return intents(call)
+	})
+	c.open(1)
+	c.Start(a, raced, flowOf(Step{Kind: StepAll, Name: "b", Lines: [][]Step{
+		{reader("read", 7*lease/10)}, {reader("watch", 5*lease)}, {effect("pay", 0)}, {effect("book", 0)}, {effect("tell", 0)}}}), 0)
+	c.await("the end", func() bool { return c.head().State.Terminal() })
+}
+
+// endedByAnswer lets a commit fail beside a read-only step until the lease bound has
+// passed, while the body returns: the run is over then, and commits no end under
+// another nonce.
+func endedByAnswer(c *Cluster) {
+	a := c.open(1)[0]
+	var nonce store.Nonce
+	until := c.World.Now() + c.Config.Lease
+	timer := commits(holding(event.KindTimerScheduled))
+	a.Link.Faults.Plan(func(call *fault.Call) fault.Fault {
+		if timer(call) && nonce.IsZero() {
+			nonce = call.Request.Nonce
+		}
+		if call.Op == fault.Renew && c.World.Now() < until || timer(call) && call.Request.Nonce == nonce {
+			return fault.Fault{Act: fault.Fail}
+		}
+		return fault.Fault{Act: fault.Pass}
+	})
+	c.Start(a, raced, flowOf(Step{Kind: StepAll, Name: "b", Lines: [][]Step{{nap(0)}, {reader("read", 5*time.Millisecond)}}}), 0)
+	c.await("the end", func() bool { return c.head().State.Terminal() })
 }

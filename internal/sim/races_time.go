@@ -70,7 +70,13 @@ func wrongClocks(c *Cluster) {
 	ms := c.open(2)
 	ms[0].Node.wall.Jump(2 * time.Hour * time.Duration(c.World.Decide("jump", 3)-1))
 	ms[1].Node.wall.Jump(2 * time.Hour * time.Duration(c.World.Decide("jump", 3)-1))
-	c.begin(ms[0], flowOf(nap(4*c.Config.Unload), effect("pay", time.Millisecond)))
+	starter := ms[0]
+	if c.World.Decide("client", 2) == 0 { // its clock is off before it has seen the store's
+		starter = c.Join(true)
+		starter.Node.wall.Jump(2 * time.Hour)
+		c.await("a client to open", starter.Up)
+	}
+	c.begin(starter, flowOf(nap(4*c.Config.Unload), effect("pay", time.Millisecond)))
 	ms[0].Node.wall.Jump(2 * time.Hour * time.Duration(c.World.Decide("jump", 3)-1))
 	began := c.World.Now()
 	c.await("the end", func() bool { return c.head().State.Terminal() })

@@ -56,6 +56,7 @@ func Judge(j Judgement) []Violation {
 	if j.Runtimes {
 		checkSeen(j.History, &vs)
 		checkResends(j.History, &vs)
+		checkStates(j.History, &vs)
 	}
 	if j.Ledger != nil {
 		checkEntries(j, lives, &vs)
