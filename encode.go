@@ -2,9 +2,11 @@ package loom
 
 import (
 	"bytes"
+	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"unicode/utf8"
 
 	"github.com/loomwork/loom/event"
@@ -19,7 +21,8 @@ func encode(what string, v any, limit int) (json.RawMessage, error) {
 	}
 	defer buf.free()
 	raw := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-	if replaced(raw) || !utf8.Valid(raw) { // a json.RawMessage goes through unlooked at
+	// A json.RawMessage goes through unlooked at, and may hold the escape for itself.
+	if !utf8.Valid(raw) || replaced(raw) && brokenText(reflect.ValueOf(v)) {
 		return nil, &InputValidationError{What: what, Err: errors.New("holds text that is not valid UTF-8")}
 	}
 	if d := event.Depth(raw); d > event.MaxDepth {
@@ -49,6 +52,51 @@ func replaced(raw []byte) bool {
 		}
 		at++
 	}
+}
+
+var rawMessage = reflect.TypeFor[json.RawMessage]()
+
+// brokenText reports whether v holds text that is not valid UTF-8, where the encoder
+// looks for it. v was encoded, so it has no cycle.
+func brokenText(v reflect.Value) bool {
+	if !v.IsValid() || v.Type() == rawMessage || v.Kind() == reflect.Pointer && v.IsNil() {
+		return false
+	}
+	if v.CanInterface() {
+		switch m := v.Interface().(type) {
+		case json.Marshaler:
+			raw, err := m.MarshalJSON()
+			return err == nil && replaced(raw)
+		case encoding.TextMarshaler:
+			text, err := m.MarshalText()
+			return err == nil && !utf8.Valid(text)
+		}
+	}
+	switch v.Kind() {
+	case reflect.String:
+		return !utf8.ValidString(v.String())
+	case reflect.Pointer, reflect.Interface:
+		return brokenText(v.Elem())
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); (f.IsExported() || f.Anonymous) && f.Tag.Get("json") != "-" && brokenText(v.Field(i)) {
+				return true
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			if brokenText(v.Index(i)) {
+				return true
+			}
+		}
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if brokenText(it.Key()) || brokenText(it.Value()) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // decode reads a recorded value back.

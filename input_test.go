@@ -78,6 +78,34 @@ func TestTheReplacementCharacterIsText(t *testing.T) {
 	})
 }
 
+// JSON that comes ready-made, from a model say, may escape the character: it is valid.
+func TestReadyMadeJSONMayEscapeTheReplacementCharacter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		type reply struct {
+			Body json.RawMessage
+			Of   map[string]any
+			Text *string
+		}
+		text := "fine"
+		flow := loom.NewFlow("echo", func(ctx loom.Context, in reply) (reply, error) {
+			return loom.Do(ctx, "reply", func(context.Context) (reply, error) { return in, nil })
+		})
+		rt := open(t, memstore.New(nil), loom.Flows(flow))
+		in := reply{Body: json.RawMessage(`{"a":"\ufffd","b":["\ufffd"]}`), Of: map[string]any{"k": []string{"x"}}, Text: &text}
+		out, err := begin(t, flow, rt, in).Result(soon(t))
+		if err != nil || string(out.Body) != string(in.Body) {
+			t.Fatalf("%s, %v", out.Body, err)
+		}
+		broken := "\xff"
+		for _, in := range []reply{{Body: in.Body, Text: &broken}, {Body: in.Body, Of: map[string]any{broken: 1}}, {Body: in.Body, Of: map[string]any{"k": []string{broken}}}} {
+			var invalid *loom.InputValidationError
+			if _, err := flow.Start(t.Context(), rt, in); !errors.As(err, &invalid) {
+				t.Errorf("broken text beside it: %v", err)
+			}
+		}
+	})
+}
+
 // What an effect's arguments or result hold is checked too: arguments before the intent;
 // a result was paid for and settles its step.
 func TestAStepsValuesAreChecked(t *testing.T) {
