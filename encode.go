@@ -90,7 +90,7 @@ func brokenText(v reflect.Value) bool {
 			}
 		}
 	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
+		for it := v.MapRange(); it.Next(); { // order does not matter: any broken text will do
 			if brokenText(it.Key()) || brokenText(it.Value()) {
 				return true
 			}

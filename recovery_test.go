@@ -107,7 +107,7 @@ func TestANodeMayDieAtEachCommit(t *testing.T) {
 				<-started
 			})
 			if !reached {
-				if k < 8 {
+				if k < 6 {
 					t.Fatalf("only %d commits were met", k-1)
 				}
 				break
