@@ -114,10 +114,6 @@ func first(which func(*fault.Call) bool, faults ...fault.Fault) func(*fault.Call
 	}
 }
 
-func ofOp(op fault.Op) func(*fault.Call) bool {
-	return func(call *fault.Call) bool { return call.Op == op }
-}
-
 // commits of the raced execution of which is holds.
 func commits(is func(*store.Request) bool) func(*fault.Call) bool {
 	return func(call *fault.Call) bool {

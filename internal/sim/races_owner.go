@@ -16,7 +16,7 @@ func ownerRaces() []Race {
 		{"race 7: a node stops behind its acknowledged intent, and goes on after a takeover", stoppedBehindIntent},
 		{"race 8: an effect takes longer than many leases", longEffect},
 		{"race 9: a renewal and a takeover at expiry", renewedAtExpiry},
-		{"race 12: a stale writer and the owner", zombieWriter},
+		{"a node that was cut off comes back with its result", zombieWriter},
 		{"race 14: somebody writes as nobody while the owner sits in an effect", nobodyWrites},
 		{"race 28: the store is away until all leases have lapsed", storeAway},
 		{"a run that waits with several calls learns that it was superseded", lostWhileWaiting},

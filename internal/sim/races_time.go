@@ -11,7 +11,7 @@ import (
 // timeRaces are about deadlines, clocks and builds.
 func timeRaces() []Race {
 	return []Race{
-		{"race 13: a cancel and a due timer on one parked execution", cancelAndTimer},
+		{"a cancel and a due timer on one parked execution", cancelAndTimer},
 		{"race 15: a due timer and a message on one parked execution", timerAndMessage},
 		{"race 16: a timer is due whose execution has an owner", ownedTimer},
 		{"race 27: a node that is hours off sleeps", wrongClocks},
