@@ -7,6 +7,7 @@ import (
 
 	"github.com/loomwork/loom/internal/sim"
 	"github.com/loomwork/loom/store"
+	"github.com/loomwork/loom/store/memstore"
 )
 
 // onFile opens a new file for each world. A store call is one step of the world: its
@@ -36,3 +37,16 @@ func TestSimRaces(t *testing.T) {
 
 // TestSimSweep breaks the golden flows at some of their places.
 func TestSimSweep(t *testing.T) { sim.SweepAll(t, onFile(t), 6, 13) }
+
+// TestSimMemoryAgrees: oracle O21, with faults above the stores too.
+func TestSimMemoryAgrees(t *testing.T) {
+	memory := func(w *sim.World) (store.Store, func(), error) {
+		return store.Of(memstore.New(&memstore.Options{Now: w.StoreNow})), nil, nil
+	}
+	for seed := range uint64(30) {
+		if err := sim.Agree(&sim.Story{Open: memory}, &sim.Story{Open: onFile(t)}, seed); err != nil {
+			t.Error(err)
+		}
+	}
+	t.Log("tally: seeds=30")
+}

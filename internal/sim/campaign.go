@@ -57,6 +57,23 @@ func (s *Story) Seed(seed uint64) (*Cluster, error) {
 	return first, fmt.Errorf("sim: seed %d:%s\nreplay: %s", seed, &text, s.Replay(seed))
 }
 
+// Agree is oracle O21: a seed gives the same decisions and the same logs over two
+// backends.
+func Agree(a, b *Story, seed uint64) error {
+	first, _, err := a.run(seed, nil)
+	if err != nil {
+		return err
+	}
+	second, _, err := b.run(seed, nil)
+	if err != nil {
+		return err
+	}
+	if vs := alike(Run{first.World, first.History}, Run{second.World, second.History}); len(vs) > 0 {
+		return fmt.Errorf("O21: seed %d: %v", seed, vs)
+	}
+	return nil
+}
+
 // Replay is the command that runs a seed again.
 func (s *Story) Replay(seed uint64) string {
 	text := fmt.Sprintf("make sim SEED=%d", seed)

@@ -172,6 +172,9 @@ func SweepAll(t *testing.T, open Open, share int, stride int64) {
 	for seed := First(); rounds == 0 || time.Now().Before(end); seed++ {
 		for _, sort := range Sorts() {
 			for _, g := range Goldens() {
+				if ran > 0 && time.Now().After(end) {
+					break
+				}
 				n, _, err := g.Sweep(open, sort, seed, stride, end)
 				if err != nil {
 					t.Fatal(err)
