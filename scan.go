@@ -194,6 +194,7 @@ func (r *Runtime) claim(h store.Head) bool {
 // this node looks at it again when its tip moves.
 func (r *Runtime) readable(h store.Head) (log []kernel.Recorded, seed string, err error) {
 	s := fold.New()
+	s.Grow(int(h.Tip.Head) / 2) // an operation is two events and more
 	log = make([]kernel.Recorded, 0, h.Tip.Head+1)
 	for e, err := range r.st.Log.Read(r.ctx, h.Execution, store.Range{Strong: true}) {
 		if err != nil {

@@ -95,7 +95,7 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 		s.Execution, s.Flow, s.Version = e.Execution, p.Flow, p.Version
 		s.Input, s.Seed, s.Labels, s.Deadline = p.Input, p.Seed, p.Labels, p.Deadline
 		s.Status, s.Started = Running, e.Time
-		s.index, s.Ops = map[string]int{}, make([]Op, 0, 4)
+		s.Grow(4)
 	case event.EffectScheduled:
 		return s.begin(e, Op{Path: p.Op, Kind: Effect})
 	case event.TimerScheduled:

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/loomwork/loom/event"
 )
@@ -90,6 +91,14 @@ type Op struct {
 
 // Open reports whether the operation is not settled.
 func (o *Op) Open() bool { return o.Status == OpOpen || o.Status == OpRetrying }
+
+// Grow makes room for n more operations, for who knows how many are to come.
+func (s *State) Grow(n int) {
+	s.Ops = slices.Grow(s.Ops, n)
+	if s.index == nil {
+		s.index = make(map[string]int, n)
+	}
+}
 
 // Op returns the operation with the path, nil if the log names none.
 func (s *State) Op(path string) *Op {

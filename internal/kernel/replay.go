@@ -48,6 +48,7 @@ func Decode(log []event.Envelope) ([]Recorded, error) {
 // issued live (see [Machine.TakeEvents]). The error is a [*Divergence] or a
 // [*fold.LogError], and nothing else; after it the machine can only be unloaded.
 func (m *Machine) Replay(rec []Recorded) error {
+	m.state.Grow(len(rec) / 2) // an operation is two events and more
 	m.replaying = true
 	for i := 0; i < len(rec); {
 		in := rec[i]
