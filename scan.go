@@ -190,12 +190,16 @@ func (r *Runtime) claim(h store.Head) bool {
 	return true
 }
 
+// maxRoom is for how many events room is made before they are read.
+const maxRoom = 1 << 17
+
 // readable reads a log and checks that it folds. One that does not is quarantined:
 // this node looks at it again when its tip moves.
 func (r *Runtime) readable(h store.Head) (log []kernel.Recorded, seed string, err error) {
 	s := fold.New()
-	s.Grow(int(h.Tip.Head) / 2) // an operation is two events and more
-	log = make([]kernel.Recorded, 0, h.Tip.Head+1)
+	room := int(min(h.Tip.Head, maxRoom)) // what a head row says is checked below
+	s.Grow(room / 2)                      // an operation is two events and more
+	log = make([]kernel.Recorded, 0, room+1)
 	for e, err := range r.st.Log.Read(r.ctx, h.Execution, store.Range{Strong: true}) {
 		if err != nil {
 			r.log.Warn("loom: log not read", "execution", string(h.Execution), "err", err)
