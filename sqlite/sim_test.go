@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/loomwork/loom/internal/sim"
 	"github.com/loomwork/loom/store"
@@ -43,10 +44,11 @@ func TestSimMemoryAgrees(t *testing.T) {
 	memory := func(w *sim.World) (store.Store, func(), error) {
 		return store.Of(memstore.New(&memstore.Options{Now: w.StoreNow})), nil, nil
 	}
-	for seed := range uint64(30) {
+	seeds := 2 + int(sim.Budget()/(3*time.Second))
+	for seed := range uint64(seeds) {
 		if err := sim.Agree(&sim.Story{Open: memory}, &sim.Story{Open: onFile(t)}, seed); err != nil {
 			t.Error(err)
 		}
 	}
-	t.Log("tally: seeds=30")
+	t.Logf("tally: seeds=%d", seeds)
 }
