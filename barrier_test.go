@@ -221,6 +221,10 @@ func TestARefusedWriteEndsTheRunAtItsNextBarrier(t *testing.T) {
 			way.answering(nil)
 			yields(t, run, 10)
 			l.check(t, "x", false)
+			pass(t, time.Second)
+			if err := grammar(heard.all("x")); err != nil { // oracle O13
+				t.Fatalf("k=%d: %v: %v", k, err, heard.all("x"))
+			}
 		}
 	})
 }

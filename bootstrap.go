@@ -56,9 +56,10 @@ func (r *Runtime) tryBootstrap(ctx context.Context, j *kernel.Journal, env event
 	}
 }
 
-// clientTries is how often a runtime that holds no lease sends a start whose outcome
-// it does not learn.
-const clientTries = 20
+// leaselessTries is how often a runtime that holds no lease sends a start whose outcome
+// it does not learn. It may ask: if the start was its own and somebody else has taken it
+// over since, the store still knows.
+const leaselessTries = 20
 
 // sendStart sends a start until its outcome is known. A definite failure is tried
 // three times; an unknown one is resolved by sending it again.
@@ -81,7 +82,7 @@ func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Resu
 			definite, maybe = 0, !sabotage.On("definite-anyway") // it may have landed, whatever comes after
 		}
 		_, held := r.node.holds()
-		if definite == 3 || ctx.Err() != nil || !held && (!r.tune.ClientOnly || try == clientTries) {
+		if definite == 3 || ctx.Err() != nil || !held && try >= leaselessTries {
 			return res, &StorageWriteError{ID: req.Execution, Err: errors.Join(err, context.Cause(ctx)), Definite: !maybe}
 		}
 		if r.waitFor(ctx, r.world.NewSignal(), wait) == nil {

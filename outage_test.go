@@ -176,6 +176,10 @@ func TestALongOutageEndsTheRunWhichResumesByItself(t *testing.T) {
 				t.Fatalf("%+v", op)
 			}
 		}
+		pass(t, time.Second)
+		if err := grammar(heard.all("x")); err != nil { // oracle O13
+			t.Fatalf("%v: %v", err, heard.all("x"))
+		}
 		reports := 0
 		for _, what := range heard.all("x") {
 			if what == "storage-error" {

@@ -275,15 +275,15 @@ func TestRace2AStartResolvedAfterATakeoverIsStillOnesOwn(t *testing.T) {
 		flow := loom.NewFlow("pay", func(ctx loom.Context, _ int) (string, error) { return step(ctx, &calls, "charge") })
 		db := memstore.New(nil)
 		a, way := tapped(t, db, loom.Flows(flow))
-		lost := true
-		way.onAnswer(func(call, store.Result) {
-			if lost {
-				lost = false
-				way.kill() // the process is suspended with the answer on its way
-				_ = way.alive()
+		way.answering(func(c call) (store.Result, bool) {
+			way.answering(nil)
+			if _, err := db.Commit(context.Background(), *c.req); err != nil {
+				t.Error(err)
 			}
+			way.kill() // the process is suspended with the answer on its way,
+			_ = way.alive()
+			return store.Result{Outcome: store.Unknown, Err: errDead}, true // and the connection breaks
 		})
-		way.answering(nil)
 		type started struct {
 			run *loom.Run[string]
 			err error
@@ -296,7 +296,6 @@ func TestRace2AStartResolvedAfterATakeoverIsStillOnesOwn(t *testing.T) {
 		synctest.Wait()
 		b := open(t, db, loom.Flows(flow))
 		yields(t, attach[string](t, b, "order"), "charge")
-		way.answering(func(call) (store.Result, bool) { return store.Result{}, false })
 		way.thaw()
 		s := <-got
 		if s.err != nil {
