@@ -3,6 +3,7 @@ package loom_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -73,6 +74,11 @@ func TestACancelBeforeTheCallEndsTheExecution(t *testing.T) {
 		}
 		intents.open()
 		cancelled(t, run)
+		for _, c := range way.commits("x") { // at no instant is there an end of the log alone
+			if n := len(c.Events); n > 0 && strings.HasPrefix(string(c.Events[n-1].Kind), "EXECUTION_C") != c.State.Terminal() {
+				t.Fatalf("%s with state %v", kinds(c.Events), c.State)
+			}
+		}
 		if f := payloads[event.EffectFailed](t, db, "x"); len(f) != 1 || f[0].Error.Code != event.CodeCancelled || calls.count("") != 0 {
 			t.Fatalf("%+v, %d calls", f, calls.count(""))
 		}
