@@ -243,7 +243,7 @@ func TestReservedMetadataIsRefused(t *testing.T) {
 		flow := worked(&bodies, &calls)
 		db := memstore.New(nil)
 		rt := open(t, db, loom.Flows(flow))
-		for _, key := range []string{"fence", "parent", "target"} {
+		for _, key := range []string{"fence", "parent", "target", "not-before"} {
 			_, err := flow.Start(t.Context(), rt, 0, loom.Metadata(map[string]string{key: "1", "ok": "2"}))
 			var bad *loom.NameError
 			if !errors.As(err, &bad) || bad.Name != key {

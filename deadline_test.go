@@ -112,6 +112,40 @@ func TestADelayedStartOfAnIDIsOnceForAll(t *testing.T) {
 	})
 }
 
+// A message to a delayed start waits with it.
+func TestAMessageDoesNotBeginADelayedStart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var entered counter
+		flow := loom.NewFlow("later", func(ctx loom.Context, _ int) (string, error) {
+			entered.inc()
+			return loom.Await[string](ctx, "word")
+		})
+		rt := open(t, memstore.New(nil), loom.Flows(flow))
+		run := begin(t, flow, rt, 0, loom.Delay(10*time.Minute))
+		signal(t, rt, run.ID(), "word", "early")
+		pass(t, 5*time.Minute)
+		entered.is(t, "body entered before its time", 0)
+		yields(t, run, "early")
+	})
+}
+
+// The deadline of a delayed start counts while it waits.
+func TestADelayedStartMayRunIntoItsDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var calls service
+		flow := loom.NewFlow("later", func(ctx loom.Context, _ int) (string, error) { return step(ctx, &calls, "x") })
+		rt := open(t, memstore.New(nil), loom.Flows(flow))
+		before := time.Now()
+		run := begin(t, flow, rt, 0, loom.Delay(time.Hour), loom.Deadline(before.Add(time.Minute)))
+		if err := fails(t, run); !errors.Is(err, loom.ErrDeadline) || calls.count("") != 0 {
+			t.Fatalf("%v, %d calls", err, calls.count(""))
+		}
+		if took := time.Since(before); took < time.Minute || took > 2*time.Minute {
+			t.Fatalf("ended after %v", took)
+		}
+	})
+}
+
 func TestAContextThatEndsEndsTheWaitForAResult(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		flow := loom.NewFlow("slow", func(ctx loom.Context, _ int) (int, error) { return 1, loom.Sleep(ctx, "nap", time.Minute) })

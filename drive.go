@@ -99,6 +99,10 @@ func (x *run) enter() bool {
 	if x.first != nil {
 		return x.enterStart()
 	}
+	if at := x.notBefore(); at > x.rt.node.now() {
+		x.letGo(at)
+		return false
+	}
 	if err := x.m.Replay(x.log); err != nil {
 		x.diverged(err)
 		return false

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -48,12 +49,16 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	if !s.deadline.IsZero() {
 		p.Deadline = event.At(s.deadline.Add(time.Microsecond - 1)) // rounded up: never early
 	}
-	env := kernel.Bootstrap(s.id, r.node.now(), p, event.EncodeMeta(s.meta))
+	now := r.node.now()
+	if s.delay > 0 {
+		s.meta = merge(s.meta, map[string]string{event.MetaNotBefore: strconv.FormatInt(int64(now.Add(s.delay)), 10)})
+	}
+	env := kernel.Bootstrap(s.id, now, p, event.EncodeMeta(s.meta))
 	index := store.IndexEntry{Flow: flow, Version: version, Labels: s.labels}
 
 	f, known := r.flows[flow]
 	if !known || r.tune.ClientOnly || s.delay > 0 {
-		return s.id, nil, r.startForOthers(ctx, env, index, s.delay)
+		return s.id, nil, r.startForOthers(ctx, env, index, max(now, firstWake(env, p)))
 	}
 	done, ok := r.begin(s.id)
 	if !ok {
@@ -108,8 +113,8 @@ func (r *Runtime) begin(id event.ExecutionID) (done func(), ok bool) {
 	}, true
 }
 
-// startForOthers writes an execution down that nobody owns yet.
-func (r *Runtime) startForOthers(ctx context.Context, env event.Envelope, index store.IndexEntry, delay time.Duration) error {
+// startForOthers writes an execution down that nobody owns yet, to be woken at an instant.
+func (r *Runtime) startForOthers(ctx context.Context, env event.Envelope, index store.IndexEntry, at event.Time) error {
 	done, ok := r.begin(env.Execution)
 	if !ok {
 		return ErrClosed
@@ -117,7 +122,6 @@ func (r *Runtime) startForOthers(ctx context.Context, env event.Envelope, index 
 	defer done()
 	j := kernel.NewStart(env.Execution, "", index)
 	j.Enqueue(env)
-	at := env.Time.Add(delay)
 	_, err := r.bootstrap(ctx, j, env, &store.Release{WakeAt: at})
 	if err == nil {
 		r.wakeScanAt(at)

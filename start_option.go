@@ -38,7 +38,7 @@ func Labels(labels map[string]string) StartOption {
 }
 
 // Metadata goes with the execution's first event, for people and tools; keys and
-// values as for [Labels]. The keys "fence", "parent" and "target" are Loom's.
+// values as for [Labels]. The keys "fence", "parent", "target" and "not-before" are Loom's.
 func Metadata(meta map[string]string) StartOption {
 	return func(s *startSpec) { s.meta = merge(s.meta, meta) }
 }
@@ -47,7 +47,8 @@ func Metadata(meta map[string]string) StartOption {
 // body gives way it ends as failed, with [ErrDeadline].
 func Deadline(at time.Time) StartOption { return func(s *startSpec) { s.deadline = at } }
 
-// Delay writes the execution down now and begins it after d.
+// Delay writes the execution down now and begins it after d. Messages that come before
+// wait with it; a cancel, or its deadline, lets it begin, and give way, at once.
 func Delay(d time.Duration) StartOption { return func(s *startSpec) { s.delay = max(d, 0) } }
 
 func merge(into, from map[string]string) map[string]string {

@@ -14,11 +14,14 @@ const (
 	// target.
 	MetaParent = "parent"
 	MetaTarget = "target"
+	// MetaNotBefore holds, on the first event of a delayed start, the instant before
+	// which nothing of it runs, a [Time] in decimal.
+	MetaNotBefore = "not-before"
 )
 
 // ReservedMeta reports whether key is Loom's own.
 func ReservedMeta(key string) bool {
-	return key == MetaFence || key == MetaParent || key == MetaTarget
+	return key == MetaFence || key == MetaParent || key == MetaTarget || key == MetaNotBefore
 }
 
 // EncodeMeta returns the canonical bytes of m: one JSON object, keys sorted; nil
