@@ -355,7 +355,7 @@ func TestAStartWhoseCallerGivesUpIsOneOrNone(t *testing.T) {
 			if run != nil || !errors.As(err, &failed) || failed.Definite || failed.ID != "order" || !errors.Is(err, errDeclined) {
 				t.Fatalf("landed %v: %v", landed, err)
 			}
-			run, err = flow.Start(t.Context(), rt, 0, loom.ID("order"))
+			_, err = flow.Start(t.Context(), rt, 0, loom.ID("order"))
 			var exists *loom.ExecutionAlreadyExistsError
 			if errors.As(err, &exists) != landed {
 				t.Fatalf("landed %v, again: %v", landed, err)
