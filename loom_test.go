@@ -3,6 +3,8 @@ package loom_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -46,5 +48,37 @@ func TestAFlowRunsItsStepsOnceAndReturns(t *testing.T) {
 	var exists *loom.ExecutionAlreadyExistsError
 	if !errors.As(err, &exists) || !exists.SameRequest || calls.Load() != 4 {
 		t.Fatalf("second start: %v, %d calls", err, calls.Load())
+	}
+}
+
+// Many executions at once on two nodes, by the machine's own clock, with bodies that leave
+// memory as often as they can.
+func TestManyExecutionsAtOnce(t *testing.T) {
+	const n = 150
+	db := memstore.New(nil)
+	l := &ledger{db: db}
+	trip := journey(l)
+	tuning := loom.Tuning{Unload: time.Millisecond}
+	nodes := []*loom.Runtime{open(t, db, loom.Flows(trip), tuning), open(t, db, loom.Flows(trip), tuning)}
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			id := fmt.Sprint("j", i)
+			run, err := trip.Start(t.Context(), nodes[i%2], 0, loom.ID(id))
+			if err == nil {
+				err = nodes[(i+1)%2].Signal(t.Context(), id, "word", "hello")
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if got, err := run.Result(t.Context()); err != nil || got != journeysEnd {
+				t.Errorf("%s: %q, %v", id, got, err)
+			}
+		})
+	}
+	wg.Wait()
+	for i := range n {
+		l.check(t, fmt.Sprint("j", i), false)
 	}
 }
