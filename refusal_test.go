@@ -3,6 +3,7 @@ package loom_test
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -78,6 +79,53 @@ func TestAForeignRefusalIsTriedOnceMoreAlone(t *testing.T) {
 		}
 		if c := way.commits("x"); c[0].Alone || !c[1].Alone {
 			t.Fatal("the second try does not travel alone")
+		}
+	})
+}
+
+// claim B-26: two starts of one id that were refused together for somebody else's sake both
+// try again, and do not fail together again: one runs, one is a duplicate.
+func TestTwoStartsRefusedTogetherAreOneInTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var calls service
+		flow := loom.NewFlow("pay", func(ctx loom.Context, _ int) (string, error) { return step(ctx, &calls, "charge") })
+		db := memstore.New(nil)
+		var started, refused counter
+		var wg sync.WaitGroup
+		both := shutGate(t)
+		for range 2 {
+			rt, way := tapped(t, db, loom.Flows(flow))
+			var first counter
+			way.answering(func(call) (store.Result, bool) {
+				if first.inc(); first.Load() > 1 {
+					return store.Result{}, false
+				}
+				both.pass()
+				return store.Result{Outcome: store.Refused, Refusal: store.RefusedHead, Tip: store.Absent()}, true
+			})
+			wg.Go(func() {
+				_, err := flow.Start(t.Context(), rt, 0, loom.ID("x"))
+				var exists *loom.ExecutionAlreadyExistsError
+				switch {
+				case err == nil:
+					started.inc()
+				case errors.As(err, &exists):
+					refused.inc()
+				default:
+					t.Error(err)
+				}
+				if v, err := attach[string](t, rt, "x").Result(soon(t)); err != nil || v != "charge" {
+					t.Error(v, err)
+				}
+			})
+		}
+		until(t, "both are refused", func() bool { return both.waiting() == 2 })
+		both.open()
+		wg.Wait()
+		started.is(t, "started", 1)
+		refused.is(t, "refused", 1)
+		if calls.count("charge") != 1 {
+			t.Fatalf("%d charges", calls.count("charge"))
 		}
 	})
 }

@@ -147,7 +147,7 @@ func TestARefusalSaysWhatExists(t *testing.T) {
 	})
 }
 
-// claim B-20 and B-41: the error is public, and three lines make of it what "start once"
+// claims B-20, B-41 and B-70: the error is public, and three lines make of it what "start once"
 // would be; see also ExampleFlow_Start_once.
 func TestTheThreeLinesThatStartOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
