@@ -164,14 +164,18 @@ func postsAndPark(p *probe) {
 		park.Release = &store.Release{WakeAt: event.Never}
 		const posters = crowd / 4
 		var parked []store.Result
-		errs := make([]error, posters+1)
+		errs := make([]error, posters+2)
+		last := round%2 == 1 // in every other round the park certainly comes after all mail
 		all(posters+1, func(i int) {
-			if i == posters/2 {
+			if i != posters/2 {
+				_, errs[i] = p.s.Inbox.Post(p.ctx, id, store.Message{ID: fmt.Sprintf("m%d", i), Name: "letter"})
+			} else if !last {
 				parked, errs[i] = p.s.Log.Commit(p.ctx, park)
-				return
 			}
-			_, errs[i] = p.s.Inbox.Post(p.ctx, id, store.Message{ID: fmt.Sprintf("m%d", i), Name: "letter"})
 		})
+		if last {
+			parked, errs[posters+1] = p.s.Log.Commit(p.ctx, park)
+		}
 		if err := errors.Join(errs...); err != nil || parked[0].Outcome != store.Committed {
 			p.fatalf("the park: %+v, %v", parked, err)
 		}
