@@ -97,8 +97,10 @@ func (c *Cluster) Start(m *Member, id event.ExecutionID, in Program, limit time.
 		opts = append(opts, loom.ID(string(id)))
 	}
 	wait := w.Chance("durable", 400)
+	m.starting++
 	m.Do("start", limit, func(ctx context.Context) {
 		run, err := m.Play.Start(ctx, m.Runtime, in, opts...)
+		m.starting--
 		s.Answered, s.Err, s.Pos = true, err, c.History.Pos()
 		w.Note("start %d of %q on %s: %v", s.Number, id, m.Node.name, err)
 		if err != nil {

@@ -31,6 +31,7 @@ type Member struct {
 	distrusted bool
 	closing    bool
 	closed     bool
+	starting   int // clients that wait for the answer to a start
 	told       []Told
 }
 

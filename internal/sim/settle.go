@@ -91,6 +91,11 @@ func (c *Cluster) rest() (waiting []resting, ok bool) {
 			}
 			waiting = append(waiting, resting{h.Execution, names})
 		}
+		for _, m := range c.Members {
+			if m.starting > 0 && !m.Node.dead { // it still asks what became of its start
+				busy = append(busy, "a start is under way on "+m.Node.name)
+			}
+		}
 		if busy == nil {
 			return waiting, true
 		}
