@@ -215,7 +215,7 @@ func (x *run) settleEffect(l letter) {
 		x.m.FailEffect(op, l.attempt, f)
 	} else {
 		wait := s.retry.wait(l.attempt, x.id, x.seed, op.Path)
-		x.m.FailAttempt(op, f, x.rt.node.now().Add(wait))
+		x.m.FailAttempt(op, f, x.rt.node.latest().Add(wait))
 		op.Inherited = false // the attempt to come is this node's own
 	}
 	x.gather(false)
@@ -231,7 +231,7 @@ func (x *run) giveWay(op *kernel.Op) {
 		return
 	}
 	call.end(ErrCancelled)
-	x.m.GiveUpAt(op, x.rt.node.now().Add(x.rt.tune.CancelGrace))
+	x.m.GiveUpAt(op, x.rt.node.latest().Add(x.rt.tune.CancelGrace))
 }
 
 // endEffects ends the contexts of the effects that run.

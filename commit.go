@@ -123,11 +123,12 @@ var errNoLease = errors.New("loom: the node's lease is not alive")
 
 // commitOne sends one request. An error is that nothing was attempted.
 func (r *Runtime) commitOne(ctx context.Context, req *store.Request) (store.Result, error) {
+	sent := r.world.Mono()
 	results, err := r.st.Log.Commit(ctx, *req)
 	if err != nil {
 		return store.Result{Outcome: store.Failed}, err
 	}
-	r.node.saw(results[0].Now)
+	r.node.saw(results[0].Now, sent)
 	return results[0], nil
 }
 

@@ -10,16 +10,15 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
-// node is this process among the nodes of a store: its id, its lease, and its
-// clock, which is a lower bound of the store's.
+// node is this process among the nodes of a store: its id, its lease, and what it
+// knows of the store's clock.
 type node struct {
 	r  *Runtime
 	id store.NodeID
 
 	mu struct {
 		sync.Mutex
-		storeTime event.Time    // last seen
-		at        time.Duration // Mono when it arrived
+		clock     clock
 		bound     time.Duration // Mono until which this node trusts its lease
 		wallBound time.Time     // the same by the wall clock: Mono stands still in a suspended machine
 		lapses    uint64        // how often the bound passed before a renewal
@@ -28,37 +27,48 @@ type node struct {
 
 func newNode(r *Runtime) *node {
 	n := &node{r: r}
-	n.mu.storeTime, n.mu.at = event.At(r.world.Wall()), r.world.Mono()
-	n.id = store.NodeID(r.mintAt(n.mu.storeTime))
+	// Until the store has spoken, its clock is taken for this machine's.
+	mono, wall := r.world.Mono(), event.At(r.world.Wall())
+	n.mu.clock = clock{asOf: mono}
+	n.mu.clock.low = time.Duration(wall)*time.Microsecond - mono
+	n.mu.clock.high = n.mu.clock.low
+	n.id = store.NodeID(r.mintAt(wall))
 	return n
 }
 
-// now returns the node's clock: the last store time seen plus the time since, less
-// one part in slack, because this machine's clock may be the faster one. Nothing
-// timed by it is early by the store's clock.
+// now returns the earliest that the store's clock can show: nothing that is timed by it
+// is early.
 func (n *node) now() event.Time {
 	if sabotage.On("wall-timers") {
 		return event.At(n.r.world.Wall())
 	}
+	earliest, _ := n.times()
+	return earliest
+}
+
+// latest returns the latest that the store's clock can show: a deadline that is set from
+// it is not short.
+func (n *node) latest() event.Time {
+	_, latest := n.times()
+	return latest
+}
+
+func (n *node) times() (earliest, latest event.Time) {
 	mono := n.r.world.Mono()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	since := mono - n.mu.at
-	return n.mu.storeTime.Add((since - since/slack).Truncate(time.Microsecond))
+	return n.mu.clock.at(mono)
 }
 
-// slack is one over how much faster than the store's a node's clock may run: about
-// a thousand parts in a million. Clocks that a daemon disciplines stay below 500.
-const slack = 1024
-
-// saw takes a store time from an answer that has just arrived.
-func (n *node) saw(t event.Time) {
+// saw takes a store time from the answer, which has just come, to a request that was
+// sent at a Mono.
+func (n *node) saw(t event.Time, sent time.Duration) {
 	if t == 0 {
 		return
 	}
-	mono := n.r.world.Mono()
+	came := n.r.world.Mono()
 	n.mu.Lock()
-	n.mu.storeTime, n.mu.at = t, mono
+	n.mu.clock.saw(t, sent, came)
 	n.mu.Unlock()
 }
 
@@ -93,7 +103,7 @@ func (n *node) renew(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.saw(l.Now)
+	n.saw(l.Now, sent)
 	_, held := n.holds()
 	n.mu.Lock()
 	if !held {

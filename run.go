@@ -98,6 +98,7 @@ func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
 		},
 		Coroutine: x.watched,
 		Stamp:     r.node.now,
+		Latest:    r.node.latest,
 	})
 	return x
 }

@@ -98,12 +98,13 @@ func Open(ctx context.Context, src store.Source, opts ...Option) (*Runtime, erro
 		r.loop("watch", r.watchLoop)
 	} else {
 		// No lease tells the store's time, and this machine's clock may be ahead of it.
+		sent := r.world.Mono()
 		_, _, now, err := st.Index.Runnable(ctx, store.Demand{Limit: 1})
 		if err != nil {
 			return nil, errors.Join(err, shut())
 		}
 		if !sabotage.On("clock-ahead") {
-			r.node.saw(now)
+			r.node.saw(now, sent)
 		}
 	}
 	if st.Hints != nil {

@@ -57,12 +57,13 @@ func (r *Runtime) closing() bool {
 // scanOnce claims what is runnable and returns when to look again.
 func (r *Runtime) scanOnce() (next event.Time) {
 	limit := claimBatch + r.skipping()
+	sent := r.world.Mono()
 	heads, next, now, err := r.st.Index.Runnable(r.ctx, store.Demand{Flows: r.names, Limit: limit})
 	if err != nil {
 		r.log.Warn("loom: scan failed", "err", err)
 		return event.Never
 	}
-	r.node.saw(now)
+	r.node.saw(now, sent)
 	if r.claimAll(heads) > 0 && len(heads) == limit {
 		return 0 // there may be more
 	}

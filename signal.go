@@ -74,6 +74,7 @@ func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Messag
 	if err := r.awaitBirth(ctx, id); err != nil {
 		return err
 	}
+	sent := r.world.Mono()
 	rec, err := r.deliver(ctx, id, m)
 	if err != nil {
 		return err
@@ -87,7 +88,7 @@ func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Messag
 	default:
 		return fmt.Errorf("loom: execution %s: %w", id, ErrDeleting)
 	}
-	r.node.saw(rec.Now)
+	r.node.saw(rec.Now, sent)
 	if x := r.liveRun(id); x != nil {
 		x.nudge()
 	} else if rec.Owner == "" {

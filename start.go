@@ -51,7 +51,7 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	}
 	now := r.node.now()
 	if s.delay > 0 {
-		s.meta = merge(s.meta, map[string]string{event.MetaNotBefore: strconv.FormatInt(int64(now.Add(s.delay)), 10)})
+		s.meta = merge(s.meta, map[string]string{event.MetaNotBefore: strconv.FormatInt(int64(r.node.latest().Add(s.delay)), 10)})
 	}
 	env := kernel.Bootstrap(s.id, now, p, event.EncodeMeta(s.meta))
 	index := store.IndexEntry{Flow: flow, Version: version, Labels: s.labels}

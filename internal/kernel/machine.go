@@ -49,6 +49,9 @@ type Config struct {
 	Coroutine func(fn func(yield func())) rt.Coroutine
 	// Stamp reads the node's clock: a lower bound of the store's.
 	Stamp func() event.Time
+	// Latest reads an upper bound of the store's clock, from which a deadline is set,
+	// so that no wait is short; nil for Stamp.
+	Latest func() event.Time
 }
 
 // End is how a body ended: with a result or a failure.
@@ -65,6 +68,9 @@ type command struct {
 
 // New returns the machine of an execution whose log is empty.
 func New(id event.ExecutionID, cfg Config) *Machine {
+	if cfg.Latest == nil {
+		cfg.Latest = cfg.Stamp
+	}
 	return &Machine{id: id, state: fold.New(), cfg: cfg, ops: map[string]*Op{}}
 }
 

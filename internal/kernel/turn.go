@@ -176,7 +176,7 @@ func (m *Machine) issue(commands []command) {
 func (m *Machine) sequence(c command, at event.Time) {
 	p := c.p
 	if c.op != nil && c.op.after != nil {
-		due := c.op.after(at)
+		due := c.op.after(max(m.cfg.Latest(), at))
 		switch q := p.(type) {
 		case event.TimerScheduled:
 			q.Deadline = due

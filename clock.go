@@ -1,0 +1,48 @@
+package loom
+
+import (
+	"time"
+
+	"github.com/loomwork/loom/event"
+)
+
+// clock is what a node knows of the store's clock: that it lies between two lines, both
+// relative to the node's monotonic time. An answer that holds the store's time narrows
+// it: the store read its clock after the request was sent and before the answer came.
+//
+// What must not be early, a deadline that fires, goes by the lower line; what must not
+// be short, a deadline that is set, by the upper one.
+type clock struct {
+	low, high time.Duration // store's time since 1970 less Mono, at asOf
+	asOf      time.Duration // Mono
+}
+
+// slack is one over how fast two clocks may drift apart: about a thousand parts in a
+// million. Clocks that a daemon disciplines stay below 500.
+const slack = 1024
+
+// bounds returns the lines at mono: they part by what the clocks may have drifted.
+func (c *clock) bounds(mono time.Duration) (low, high time.Duration) {
+	drift := max(mono-c.asOf, 0) / slack
+	return c.low - drift, c.high + drift
+}
+
+// at returns the earliest and the latest time that the store's clock can show at mono.
+func (c *clock) at(mono time.Duration) (earliest, latest event.Time) {
+	low, high := c.bounds(mono)
+	return event.Time((mono + low).Microseconds()), event.Time(0).Add(mono + high)
+}
+
+// saw takes a store time from an answer to a request that was sent at one Mono and came
+// back at another. If it contradicts what was known, the store's clock has jumped, and
+// what was known is dropped.
+func (c *clock) saw(t event.Time, sent, came time.Duration) {
+	store := time.Duration(t) * time.Microsecond
+	low := store - came
+	high := store + time.Microsecond - sent + (came-sent)/slack // t was cut to the microsecond
+	knownLow, knownHigh := c.bounds(came)
+	if low <= knownHigh && knownLow <= high {
+		low, high = max(low, knownLow), min(high, knownHigh)
+	}
+	c.low, c.high, c.asOf = low, high, came
+}
