@@ -55,7 +55,10 @@ func witnessed(t *testing.T, ledger string) (calls map[string]int, lives int) {
 	for line := range strings.Lines(string(raw)) {
 		var n struct{ What, Op string }
 		if json.Unmarshal([]byte(line), &n) != nil {
-			continue
+			if line == "\n" {
+				t.Errorf("%s has a blank line", ledger)
+			}
+			continue // a kill cut it
 		}
 		switch n.What {
 		case "called":

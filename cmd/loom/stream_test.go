@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -107,7 +108,7 @@ func TestRecoverTakesFromALivingOwnerByForceAlone(t *testing.T) {
 func TestAnInterruptIsExit130(t *testing.T) {
 	dir := t.TempDir()
 	do(t, dir, "worker", "start", "approval", "wait-1")
-	cmd := program(t, dir, "loom", "log", "wait-1", "--follow", "--json")
+	cmd := program(t, dir, "loom", "log", "wait-1", "--follow", "--json", "--store", "sqlite:./loom.db")
 	next, _ := lines(t, cmd)
 	if _, ok := next(); !ok {
 		t.Fatal("no event")
@@ -121,5 +122,8 @@ func TestAnInterruptIsExit130(t *testing.T) {
 	var exit *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 130 {
 		t.Errorf("it ended with %v, want exit code 130", err)
+	}
+	if said := fmt.Sprint(cmd.Stderr); !strings.Contains(said, "loom ls --store sqlite:./loom.db") {
+		t.Errorf("the hint is for another store: %s", said)
 	}
 }

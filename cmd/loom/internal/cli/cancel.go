@@ -19,12 +19,16 @@ func (a *app) cancel() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cancel ID",
 		Short: "ask an execution to give way",
-		Long: `cancel asks an execution to give way: its sleeps and awaits end, the effect that runs is
-asked to stop and waited for, and the body may compensate before it ends. cancel
-returns once the request is durable; "loom result ID" waits for the end.`,
+		Long: `cancel asks an execution to give way. What it sleeps or awaits ends with ErrCancelled;
+the context of an effect that runs ends, and the effect is waited for, because what
+comes after must know the truth. Every verb that the body begins later returns
+ErrCancelled and does nothing, so no step can undo what was done: steps that run after
+a cancel come in a later release. The execution ends when its body returns.
+
+cancel returns once the request is durable; "loom result ID" waits for the end.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
-		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			id, err := o.resolve(ctx, args[0])
 			if err != nil {
 				return err

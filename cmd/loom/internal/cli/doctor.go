@@ -51,7 +51,7 @@ if a line fails, with 3 if there is no store.`,
 			case missing != nil:
 				return missing
 			case out.Failed > 0:
-				return fault.New(fault.Problem, "check_failed", fmt.Sprintf("%d checks failed", out.Failed), "loom doctor --json")
+				return fault.New(fault.Problem, "check_failed", fmt.Sprintf("%d checks failed", out.Failed), p.again("doctor --json"))
 			}
 			return nil
 		}),
@@ -69,8 +69,8 @@ func (a *app) examineStore(c *cobra.Command, p place, cu *checkup.Checkup) error
 	began := time.Now()
 	st, shut, err := src.OpenStore(ctx)
 	if err != nil {
-		e := fault.Of(err, "loom doctor --store sqlite:PATH")
-		cu.Note("open", checkup.Fail, "see the code of the error", "%s", e.Message)
+		e := unopened(p, err)
+		cu.Note("open", checkup.Fail, remedy(p, e), "%s", e.Message)
 		if e.Exit == fault.NotFound || e.Exit == fault.Forbidden || e.Exit == fault.Usage {
 			return e
 		}

@@ -24,7 +24,7 @@ an envelope of kind "event". With --follow it goes on until the execution has en
 whichever process drives it.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
-		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			if from < 0 {
 				return fault.New(fault.Usage, "invalid_flag", "--from cannot be negative: the first event has sequence 0", "loom log --help")
 			}

@@ -33,7 +33,10 @@ func (a *app) ls() *cobra.Command {
 cancelled), a label (name=value), or a piece of an id or of a flow's name; all words
 must fit.`,
 		Example: "  loom ls failed\n  loom ls checkout customer=42\n  loom ls --columns id,status,updated",
-		RunE: a.with("loom doctor", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+		RunE: a.with("doctor", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+			if limit < 0 {
+				return fault.New(fault.Usage, "invalid_flag", "--limit cannot be negative; 0 shows all", "loom ls --help")
+			}
 			f := loom.Filter{Flow: flow, Labels: map[string]string{}}
 			var err error
 			if status != "" && !isStatus(status) {
@@ -132,7 +135,7 @@ var listColumns = []column{
 	{"mail", func(_ *screen.Screen, x loom.Summary, _ time.Time) string { return fmt.Sprint(x.Mail) }},
 	{"strikes", func(_ *screen.Screen, x loom.Summary, _ time.Time) string { return fmt.Sprint(x.Strikes) }},
 	{"owner", func(_ *screen.Screen, x loom.Summary, _ time.Time) string { return dash(x.Owner) }},
-	{"wake", func(s *screen.Screen, x loom.Summary, now time.Time) string { return s.Time(x.WakeAt, now) }},
+	{"wake", func(s *screen.Screen, x loom.Summary, now time.Time) string { return wakeText(s, view.Wake(x), now) }},
 	{"created", func(s *screen.Screen, x loom.Summary, now time.Time) string { return s.Time(x.Created, now) }},
 	{"updated", func(s *screen.Screen, x loom.Summary, now time.Time) string { return s.Time(x.Updated, now) }},
 	{"labels", func(_ *screen.Screen, x loom.Summary, _ time.Time) string { return dash(labelsText(x.Labels)) }},

@@ -48,7 +48,7 @@ called again elsewhere.
 Neither drives anything: that is for a worker.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeID,
-		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			w, err := repair.Open(ctx, o.st)
 			if err != nil {
 				return err

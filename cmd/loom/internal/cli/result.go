@@ -33,7 +33,7 @@ result as JSON. It exits with 6 if the execution failed or was cancelled, with 8
 it has not ended and --no-wait was said, with 124 if --timeout passed.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
-		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			id, err := o.resolve(ctx, args[0])
 			if err != nil {
 				return err
@@ -101,9 +101,29 @@ func (a *app) ended(o *opened, id string, raw json.RawMessage, err error) error 
 			}
 		}
 		return &fault.Error{Code: "execution_" + string(failed.Status), Exit: fault.Ended, Err: err,
-			Message: fmt.Sprintf("execution %s %s: %s: %s", id, endWord(failed.Status), failed.Code, failed.Message), Try: o.again("show %s", id)}
+			Message: endSentence(id, failed), Try: o.again("show %s", id)}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return fault.Of(err, o.again("show %s", id))
 	}
 	return err
+}
+
+func endSentence(id string, e *loom.ExecutionError) string {
+	s := fmt.Sprintf("execution %s %s", id, endWord(e.Status))
+	if why := reason(e.Code, e.Message); why != string(e.Status) {
+		s += ": " + why
+	}
+	return s
+}
+
+// reason is a recorded error on one line: its code, and its message where that says
+// more.
+func reason(code, message string) string {
+	message = fault.Plain(message)
+	if message == code {
+		return code
+	}
+	return code + ": " + message
 }
 
 func endWord(s fold.Status) string {

@@ -22,7 +22,7 @@ func (a *app) show() *cobra.Command {
 and its newest operations.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
-		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			id, err := o.resolve(ctx, args[0])
 			if err != nil {
 				return err
@@ -72,6 +72,22 @@ func (p printer) instant(v *string) string {
 	return p.Time(t, p.now)
 }
 
+// wake prints when a parked execution is due.
+func (p printer) wake(v string) string {
+	t, err := time.Parse(time.RFC3339, v)
+	if err != nil {
+		return v
+	}
+	return wakeText(p.Screen, t, p.now)
+}
+
+func wakeText(s *screen.Screen, t, now time.Time) string {
+	if !t.IsZero() && !t.After(now) {
+		return "due now"
+	}
+	return s.Time(t, now)
+}
+
 func (p printer) execution(x view.Execution, took time.Duration) {
 	p.row("execution", x.ID)
 	p.row("flow", p.Text(x.Flow+" "+x.Version))
@@ -87,8 +103,8 @@ func (p printer) execution(x view.Execution, took time.Duration) {
 	if x.Owner != "" {
 		p.row("owner", x.Owner)
 	}
-	if x.WakeAt != nil {
-		p.row("wakes", p.instant(x.WakeAt))
+	if x.WakeAt != nil && !x.Stuck {
+		p.row("wakes", p.wake(*x.WakeAt))
 	}
 	if x.Deadline != nil {
 		p.row("deadline", p.instant(x.Deadline))
@@ -105,7 +121,7 @@ func (p printer) execution(x view.Execution, took time.Duration) {
 	p.value("input", x.Input)
 	p.value("result", x.Result)
 	if f := x.Failure; f != nil {
-		p.row("error", p.Text(f.Code+": "+f.Message))
+		p.row("error", p.Text(reason(f.Code, f.Message)))
 		for _, line := range f.Stack {
 			p.row("", p.Text(line))
 		}

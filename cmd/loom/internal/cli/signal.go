@@ -34,7 +34,7 @@ whose outcome is unknown with the same --message-id.`,
 		Example:           "  loom signal order-42 approval true\n  loom signal order-42 note '\"call back\"'\n  loom signal order-42 order @order.json",
 		Args:              cobra.RangeArgs(2, 3),
 		ValidArgsFunction: a.completeID,
-		RunE: a.with("loom ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			value := json.RawMessage("null")
 			if len(args) == 3 {
 				var err error

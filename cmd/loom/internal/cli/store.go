@@ -73,11 +73,11 @@ func (a *app) open(ctx context.Context) (o *opened, done func(), err error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil, noStore(p)
 		}
-		return nil, nil, fault.Of(err, "loom doctor --store "+quote(p.url))
+		return nil, nil, unopened(p, err)
 	}
 	rt, err := loom.Open(ctx, store.Opened(st), loom.Tuning{ClientOnly: true})
 	if err != nil {
-		return nil, nil, errors.Join(err, shut())
+		return nil, nil, fault.Of(errors.Join(err, shut()), p.again("doctor"))
 	}
 	return &opened{place: p, st: st, rt: rt, app: a}, func() {
 		// What a command had to say is durable and said.
@@ -107,15 +107,19 @@ func noStore(p place) error {
 		"loom demo, or --store sqlite:PATH")
 }
 
-// with opens the store for a verb whose errors suggest try.
+// with opens the store for a verb. Where an error of fn suggests nothing, the command
+// try on the same store is suggested.
 func (a *app) with(try string, fn func(ctx context.Context, o *opened, c *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
-	return verb(try, func(c *cobra.Command, args []string) error {
+	return verb("loom "+try, func(c *cobra.Command, args []string) error {
 		o, done, err := a.open(c.Context())
 		if err != nil {
 			return err
 		}
 		defer done()
-		return fn(c.Context(), o, c, args)
+		if err := fn(c.Context(), o, c, args); err != nil {
+			return fault.Of(err, o.again("%s", try))
+		}
+		return nil
 	})
 }
 
@@ -175,10 +179,10 @@ func (a *app) completeID(c *cobra.Command, args []string, begun string) ([]cobra
 }
 
 // again returns a command on the same store, to suggest.
-func (o *opened) again(format string, args ...any) string {
+func (p place) again(format string, args ...any) string {
 	cmd := "loom " + fmt.Sprintf(format, args...)
-	if o.by == "--store" {
-		cmd += " --store " + quote(o.url)
+	if p.by == "--store" {
+		cmd += " --store " + quote(p.url)
 	}
 	return cmd
 }

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -138,7 +139,8 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// A line that a kill cut in two is counted as such, and the next one is whole.
+// A line that a kill cut in two is counted as such, and the next one is whole. No line
+// is blank.
 func TestLedgerAfterACut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger")
 	first, err := openLedger(path, "one")
@@ -153,7 +155,7 @@ func TestLedgerAfterACut(t *testing.T) {
 	put(first, "life", "")
 	put(first, "called", "list#1")
 	put(first, "called", "take#1/file#1")
-	if _, err := first.f.WriteString("\n{\"what\":\"cal"); err != nil {
+	if _, err := first.f.WriteString("{\"what\":\"cal"); err != nil {
 		t.Fatal(err)
 	}
 	tl := newTally(path)
@@ -171,6 +173,22 @@ func TestLedgerAfterACut(t *testing.T) {
 	put(second, "called", "list#1")
 	put(second, "done", "list#1")
 	put(second, "finished", "")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cut int
+	for line := range bytes.Lines(raw) {
+		if len(line) == 1 {
+			t.Errorf("a blank line in %q", raw)
+		}
+		if !json.Valid(line) {
+			cut++
+		}
+	}
+	if cut != 1 {
+		t.Errorf("%d lines are cut in %q", cut, raw)
+	}
 	var heard []string
 	if err := tl.read(func(op string) { heard = append(heard, op) }); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync"
 )
 
 // note is one line of the ledger.
@@ -21,15 +22,17 @@ type note struct {
 }
 
 // ledger appends notes to a file, each with one write, so that what several workers
-// write, or what one wrote before it was killed, stands in whole lines. A line
-// begins with a line feed too: one that a kill cut in two does not swallow the next.
+// write, or what one wrote before it was killed, stands in whole lines. A note that
+// finds the file in the middle of a line, which a kill or a full disk cut in two,
+// begins a new one: the cut line does not swallow it.
 type ledger struct {
 	f    *os.File
 	life string
+	mu   sync.Mutex // for looking and then writing
 }
 
 func openLedger(path, life string) (*ledger, error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +45,31 @@ func (l *ledger) append(n note) error {
 	if err != nil {
 		return err
 	}
-	_, err = l.f.Write(append(append([]byte{'\n'}, raw...), '\n'))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	cut, err := l.cut()
+	if err != nil {
+		return err
+	}
+	line := append(raw, '\n')
+	if cut {
+		line = append([]byte{'\n'}, line...)
+	}
+	_, err = l.f.Write(line)
 	return err
+}
+
+// cut reports whether the file ends within a line.
+func (l *ledger) cut() (bool, error) {
+	info, err := l.f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false, err
+	}
+	var last [1]byte
+	if _, err := l.f.ReadAt(last[:], info.Size()-1); err != nil {
+		return false, err
+	}
+	return last[0] != '\n', nil
 }
 
 func (l *ledger) close() error { return l.f.Close() }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strings"
 
 	"github.com/loomwork/loom"
 	"github.com/loomwork/loom/event"
@@ -67,7 +68,7 @@ func Of(err error, try string) *Error {
 	if errors.As(err, &known) {
 		return known
 	}
-	e := &Error{Code: "unexpected", Message: err.Error(), Try: try, Exit: exitOf(err), Err: err}
+	e := &Error{Code: "unexpected", Message: Plain(err.Error()), Try: try, Exit: exitOf(err), Err: err}
 	var c coded
 	switch {
 	case e.Exit == Interrupted:
@@ -81,7 +82,37 @@ func Of(err error, try string) *Error {
 	case e.Exit == NotFound:
 		e.Code = "not_found"
 	}
+	if e.Message == "" {
+		e.Message = e.Code
+	}
 	return e
+}
+
+// predicates say of an execution what a code means that stands for a whole sentence.
+var predicates = []struct {
+	code loom.Code
+	is   string
+}{
+	{loom.ErrNotFound, "is not there"},
+	{loom.ErrEnded, "has ended and takes no message"},
+	{loom.ErrDeleting, "is being deleted; try again later"},
+}
+
+// Plain returns an error's text without the prefixes of the package it comes from,
+// which stand in the middle where one error wraps another, and with words for a code
+// at its end.
+func Plain(text string) string {
+	const prefix = "loom: "
+	text = strings.ReplaceAll(strings.TrimPrefix(text, prefix), ": "+prefix, ": ")
+	for _, p := range predicates {
+		if text == string(p.code) {
+			return "the execution " + p.is
+		}
+		if about, ok := strings.CutSuffix(text, ": "+string(p.code)); ok {
+			return about + ": it " + p.is
+		}
+	}
+	return text
 }
 
 // exits maps the errors that are matched by value.

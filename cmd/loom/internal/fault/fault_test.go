@@ -14,6 +14,25 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
+func TestAMessageReadsAsOneSentence(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{fmt.Errorf("loom: execution many: %w", loom.ErrEnded), "execution many: it has ended and takes no message"},
+		{fmt.Errorf("loom: execution many: %w", loom.ErrNotFound), "execution many: it is not there"},
+		{fmt.Errorf("loom: start of many: %w", loom.ErrDeleting), "start of many: it is being deleted; try again later"},
+		{loom.ErrNotFound, "the execution is not there"},
+		{&loom.InputValidationError{What: "message go", Err: &loom.TooLargeError{What: "it", Bytes: 2, Limit: 1}}, "message go: it has 2 bytes, the limit is 1"},
+		{loom.ErrClosed, "closed"},
+		{errors.New("loom: execution many: ended early"), "execution many: ended early"},
+	} {
+		if e := Of(c.err, ""); e.Message != c.want || !errors.Is(e, c.err) {
+			t.Errorf("%q is said as %q, want %q", c.err, e.Message, c.want)
+		}
+	}
+}
+
 func TestEveryErrorHasItsCodeAndExit(t *testing.T) {
 	failed := &loom.ExecutionError{ID: "x", Status: fold.Failed}
 	for _, c := range []struct {

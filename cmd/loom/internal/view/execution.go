@@ -30,8 +30,18 @@ type Row struct {
 // RowOf returns the row of a summary.
 func RowOf(s loom.Summary) Row {
 	return Row{ID: s.ID, Flow: s.Flow, Version: s.Version, Status: string(s.Status), Labels: s.Labels, Events: s.Events,
-		Owner: s.Owner, WakeAt: at(s.WakeAt), Mail: s.Mail, Strikes: s.Strikes, Stuck: Stuck(s),
+		Owner: s.Owner, WakeAt: at(Wake(s)), Mail: s.Mail, Strikes: s.Strikes, Stuck: Stuck(s),
 		Created: at(s.Created), Updated: at(s.Updated)}
+}
+
+// Wake returns when a parked execution is due, zero for one that is not parked or waits
+// for a message alone. A store writes "at once" as the beginning of time; such a one has
+// been due since it was changed last.
+func Wake(s loom.Summary) time.Time {
+	if !s.WakeAt.IsZero() && !s.WakeAt.After(event.Time(0).Time()) {
+		return s.Updated
+	}
+	return s.WakeAt
 }
 
 // Stuck reports whether an execution lost its owner so often in a row that no node
