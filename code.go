@@ -3,6 +3,8 @@ package loom
 import (
 	"context"
 	"errors"
+	"io"
+	"io/fs"
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/store"
@@ -49,7 +51,7 @@ const (
 type coded interface{ LoomCode() string }
 
 // foreign are errors of the standard library that keep their identity in a
-// recorded failure.
+// recorded failure. The codes are in logs: they never change.
 var foreign = []struct {
 	code string
 	err  error
@@ -57,6 +59,11 @@ var foreign = []struct {
 	{"context_canceled", context.Canceled},
 	{"context_deadline_exceeded", context.DeadlineExceeded},
 	{"unsupported", errors.ErrUnsupported},
+	{"eof", io.EOF},
+	{"unexpected_eof", io.ErrUnexpectedEOF},
+	{"file_not_exist", fs.ErrNotExist},
+	{"file_exist", fs.ErrExist},
+	{"file_permission", fs.ErrPermission},
 }
 
 // codeOf returns the code of err itself, not of its causes; "" for none.

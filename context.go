@@ -47,8 +47,8 @@ func (b *branch) denied(d kernel.Denial) error {
 const reserved = "loom."
 
 func checkName(what, name string) error {
-	if !kernel.ValidName(name) || strings.HasPrefix(name, reserved) {
-		return &NameError{What: what, Name: name}
+	if own := strings.HasPrefix(name, reserved); own || !kernel.ValidName(name) {
+		return &NameError{What: what, Name: name, Reserved: own}
 	}
 	return nil
 }

@@ -22,6 +22,9 @@ import (
 //
 // name is [A-Za-z0-9_.:-]{1,64}; the same name may be used again.
 //
+// After a cancel nothing is called any more: Do returns [ErrCancelled], also in a branch
+// that begins later. Look at the error of a step that undoes something.
+//
 // Errors: a [*StepError] with what fn returned in its last attempt; it matches
 // [ErrTimeout] if the attempt took too long, [ErrOutcomeUnknown] if the execution
 // was cancelled and nobody knows what came of the call; [ErrCancelled] if it was

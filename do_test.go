@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"runtime"
 	"strings"
@@ -73,7 +74,9 @@ func TestAStepsErrorIsTheSameAfterARestart(t *testing.T) {
 			{"std", fmt.Errorf("call: %w", context.DeadlineExceeded), []error{context.DeadlineExceeded}, []error{context.Canceled}},
 			{"canceled by itself", context.Canceled, []error{context.Canceled}, []error{loom.ErrCancelled}},
 			{"unsupported", fmt.Errorf("x: %w", errors.ErrUnsupported), []error{errors.ErrUnsupported}, nil},
-			{"no code", fs.ErrNotExist, nil, []error{fs.ErrNotExist, errDeclined}},
+			{"a file", fmt.Errorf("open: %w", fs.ErrNotExist), []error{fs.ErrNotExist}, []error{fs.ErrExist, fs.ErrPermission}},
+			{"the end", io.ErrUnexpectedEOF, []error{io.ErrUnexpectedEOF}, []error{io.EOF}},
+			{"no code", fs.ErrClosed, nil, []error{fs.ErrClosed, errDeclined}},
 		} {
 			var calls service
 			flow := loom.NewFlow("pay", func(ctx loom.Context, _ int) (string, error) {

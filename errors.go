@@ -89,10 +89,11 @@ func (e *InputValidationError) Unwrap() error { return e.Err }
 // LoomCode returns the error's stable code.
 func (e *InputValidationError) LoomCode() string { return "invalid_input" }
 
-// NameError reports a name outside [A-Za-z0-9_.:-]{1,64}, or a reserved one.
+// NameError reports a name outside [A-Za-z0-9_.:-]{1,64}, or one that only Loom uses.
 type NameError struct {
-	What string // "step", "branch", "message", "flow", "label"
-	Name string
+	What     string // "step", "branch", "message", "flow", "label"
+	Name     string
+	Reserved bool // it is Loom's own
 }
 
 func (e *NameError) Error() string {
@@ -100,7 +101,10 @@ func (e *NameError) Error() string {
 	if len(name) > 80 {
 		name = name[:80]
 	}
-	return fmt.Sprintf("loom: %q cannot name a %s: use 1 to 64 of A-Z a-z 0-9 _ . : -, and no name that begins with \"loom.\"", name, e.What)
+	if e.Reserved {
+		return fmt.Sprintf("loom: %q cannot name a %s: it is one of Loom's own", name, e.What)
+	}
+	return fmt.Sprintf("loom: %q cannot name a %s: use 1 to 64 of A-Z a-z 0-9 _ . : -", name, e.What)
 }
 
 // LoomCode returns the error's stable code.

@@ -69,7 +69,15 @@ func cut(text string) string {
 	return text
 }
 
-// RecordedError is what the errors that were read from a log have in common.
+// RecordedError is what the errors that were read from a log have in common. Of the
+// original it holds the text and the codes of its chain, so errors.Is finds
+//
+//   - any [Code];
+//   - context.Canceled and context.DeadlineExceeded, errors.ErrUnsupported, io.EOF and
+//     io.ErrUnexpectedEOF, fs.ErrNotExist, fs.ErrExist and fs.ErrPermission;
+//
+// and no other value of the original's chain, in no run. An error type of your own is
+// found by its code: give it a method LoomCode() string, and look for Code(that).
 type RecordedError struct {
 	Code    string   // stable; see [Code]
 	Message string   // the text of the original error

@@ -137,7 +137,7 @@ func (r *Runtime) skipReason(id event.ExecutionID) error {
 func (r *Runtime) stored(ctx context.Context, id event.ExecutionID) (*ending, error) {
 	h, ok, err := r.st.Index.Get(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, closed(err)
 	}
 	if !ok {
 		return nil, fmt.Errorf("loom: execution %s: %w", id, ErrNotFound)

@@ -2,6 +2,7 @@ package loom
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/loomwork/loom/event"
@@ -16,6 +17,8 @@ const (
 	tellDurable
 	tellAborted
 )
+
+func (t tell) String() string { return [...]string{"OnEvent", "OnDurable", "OnAborted"}[t] }
 
 // told is one call of a hook.
 type told struct {
@@ -66,7 +69,6 @@ func (q *hookQueue) end() {
 
 var errHookBehind = errors.New("hook detached: too much waits for it")
 var errHookSlow = errors.New("hook detached: a call takes too long")
-var errHookPanic = errors.New("hook detached: it panicked")
 
 func (q *hookQueue) put(t told) {
 	if q == nil {
@@ -143,7 +145,7 @@ func (q *hookQueue) call(t told) {
 	stop := q.r.world.After(HookBudget, func() { q.detach(errHookSlow) })
 	defer stop()
 	h := &q.r.hooks
-	ok := q.r.guard(q.id, func() {
+	panicked := q.r.guard(q.id, func() {
 		switch {
 		case t.what == tellEvent && h.OnEvent != nil:
 			h.OnEvent(t.env)
@@ -153,7 +155,7 @@ func (q *hookQueue) call(t told) {
 			h.OnAborted(q.id, t.env.Sequence, t.cause)
 		}
 	})
-	if !ok {
-		q.detach(errHookPanic)
+	if panicked != nil {
+		q.detach(fmt.Errorf("%s hook detached: %w", t.what, panicked))
 	}
 }

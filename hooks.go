@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/kernel"
 )
 
 // Hooks are told what happens, each execution's events in order, never two calls
@@ -66,14 +67,15 @@ func (r *Runtime) storageError(id event.ExecutionID, err error) {
 	}
 }
 
-// guard keeps a hook's panic from taking the node down.
-func (r *Runtime) guard(id event.ExecutionID, call func()) (ok bool) {
+// guard keeps a hook's panic from taking the node down, and returns what it panicked
+// with, nil for no panic.
+func (r *Runtime) guard(id event.ExecutionID, call func()) (p *PanicError) {
 	defer func() {
-		if p := recover(); p != nil {
-			r.log.Error("loom: hook panicked", "execution", string(id), "panic", p)
-			ok = false
+		if v := recover(); v != nil {
+			p = panicError(kernel.NewPanic(v))
+			r.log.Error("loom: hook panicked", "execution", string(id), "panic", p.Message, "stack", p.Stack)
 		}
 	}()
 	call()
-	return true
+	return nil
 }

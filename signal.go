@@ -49,7 +49,9 @@ func (r *Runtime) Signal(ctx context.Context, id, name string, v any, opts ...Si
 // request is durable, not once the execution has ended. In the body, what [Sleep] and
 // [Await] wait for ends with [ErrCancelled]; the context of a running effect ends and
 // the effect is waited for, because what comes after must know the truth; verbs that
-// begin later return [ErrCancelled]. The errors are those of [Runtime.Signal].
+// begin later return [ErrCancelled] and do nothing: a step that undoes what was done
+// cannot run in the cancelled execution yet, so what has to be undone is known from its
+// log and started as another execution. The errors are those of [Runtime.Signal].
 func (r *Runtime) Cancel(ctx context.Context, id, reason string) error {
 	body, err := encode("reason", cancelBody{Reason: reason}, event.MaxMessageBytes)
 	if err != nil {

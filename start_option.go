@@ -75,8 +75,8 @@ func (s *startSpec) validate() error {
 			return &InputValidationError{What: set.what + "s", Err: fmt.Errorf("are %d, the limit is %d", len(set.pairs), maxPairs)}
 		}
 		for k, v := range set.pairs { // order does not matter: any bad pair refuses
-			if !kernel.ValidName(k) || set.what != "label" && event.ReservedMeta(k) {
-				return &NameError{What: set.what, Name: k}
+			if own := set.what != "label" && event.ReservedMeta(k); own || !kernel.ValidName(k) {
+				return &NameError{What: set.what, Name: k, Reserved: own}
 			}
 			if err := checkText(set.what+" "+k, v); err != nil {
 				return err

@@ -11,8 +11,14 @@ import (
 )
 
 // Now returns the time of the event that the body reacts to: the same in every
-// replay, never going back.
-func Now(ctx Context) time.Time { return ctx.branch().k.Now().Time() }
+// replay, never going back. Like [Rand] and [NewID] it has no error to return: where
+// another verb would return a [*ForeignGoroutineError] or [*WrongBranchError], it panics
+// with one.
+func Now(ctx Context) time.Time {
+	b := ctx.branch()
+	b.mustEnter()
+	return b.k.Now().Time()
+}
 
 // Rand returns a source of random numbers that is the same in every replay. It is
 // seeded from the execution's recorded seed, anew for each call.
@@ -32,11 +38,20 @@ func NewID(ctx Context) string {
 
 func entropy(ctx Context, name string) [32]byte {
 	b := ctx.branch()
+	b.mustEnter()
 	path, d := b.k.Name(name)
 	if d != kernel.Allowed {
-		path = b.k.Path() + "/denied" // a value is asked for; the next verb says what is wrong
+		path = b.k.Path() + "/denied" // the body is being unwound: nobody uses the value
 	}
 	return kernel.Entropy(b.k.Execution(), b.k.Seed(), path)
+}
+
+// mustEnter panics if the running goroutine is not the branch's.
+func (b *branch) mustEnter() {
+	switch d := b.k.Enter(); d {
+	case kernel.NoForeign, kernel.NoBranch, kernel.NoEnded:
+		panic(b.denied(d))
+	}
 }
 
 // ExecutionID returns the id of the execution that the body belongs to.

@@ -2,6 +2,7 @@ package loom
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
@@ -35,7 +36,8 @@ type Filter struct {
 	Prefix string            // beginning of the id
 }
 
-// List yields the executions of the store, newest first. After an error it ends.
+// List yields the executions of the store, newest first. Errors: [ErrClosed], the store's;
+// after one it ends.
 func (r *Runtime) List(ctx context.Context, f Filter) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
 		q := store.Query{Flow: f.Flow, Labels: f.Labels, Prefix: f.Prefix}
@@ -45,7 +47,7 @@ func (r *Runtime) List(ctx context.Context, f Filter) iter.Seq2[Summary, error] 
 		for {
 			heads, next, err := r.st.Index.List(ctx, q)
 			if err != nil {
-				yield(Summary{}, err)
+				yield(Summary{}, closed(err))
 				return
 			}
 			for _, h := range heads {
@@ -86,9 +88,17 @@ func summaryOf(h store.Head) Summary {
 		Labels: h.Index.Labels, Events: int64(h.Tip.Head) + 1, Owner: string(h.Owner), Mail: h.Mail - h.Seen,
 		Strikes: h.Strikes, Created: h.Created.Time(), Updated: h.Updated.Time()}
 	if h.Owner == "" && h.WakeAt != event.Never && !h.State.Terminal() {
-		s.WakeAt = h.WakeAt.Time()
+		s.WakeAt = max(h.WakeAt, h.Created).Time() // "now" is stored as the beginning of time
 	}
 	return s
+}
+
+// closed makes an error of a store that was closed match [ErrClosed].
+func closed(err error) error {
+	if errors.Is(err, store.ErrClosed) {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	return err
 }
 
 // awaitBirth waits, for an execution that this runtime has just started, until its
@@ -101,7 +111,7 @@ func (r *Runtime) awaitBirth(ctx context.Context, id event.ExecutionID) error {
 }
 
 // Log yields the durable events of an execution from a sequence on. Errors: [ErrNotFound],
-// the store's; after one it ends.
+// [ErrClosed], the store's; after one it ends.
 func (r *Runtime) Log(ctx context.Context, id string, from int64) iter.Seq2[event.Envelope, error] {
 	return func(yield func(event.Envelope, error) bool) {
 		if err := r.awaitBirth(ctx, event.ExecutionID(id)); err != nil {
@@ -111,7 +121,7 @@ func (r *Runtime) Log(ctx context.Context, id string, from int64) iter.Seq2[even
 		n := 0
 		for e, err := range r.st.Log.Read(ctx, event.ExecutionID(id), store.Range{From: event.Seq(from), Strong: true}) {
 			n++
-			if !yield(e, err) || err != nil {
+			if !yield(e, closed(err)) || err != nil {
 				return
 			}
 		}
@@ -119,7 +129,7 @@ func (r *Runtime) Log(ctx context.Context, id string, from int64) iter.Seq2[even
 			return
 		}
 		if tip, err := r.st.Log.Tip(ctx, event.ExecutionID(id)); err != nil {
-			yield(event.Envelope{}, err)
+			yield(event.Envelope{}, closed(err))
 		} else if !tip.Exists() {
 			yield(event.Envelope{}, fmt.Errorf("loom: execution %s: %w", id, ErrNotFound))
 		}
@@ -167,13 +177,13 @@ func terminalKind(k event.Kind) bool {
 }
 
 // State returns the fold of an execution's durable log. The caller owns it. Errors:
-// [ErrNotFound], a [*event.DecodeError] or [*fold.LogError], the store's.
+// [ErrNotFound], [ErrClosed], a [*event.DecodeError] or [*fold.LogError], the store's.
 func (r *Runtime) State(ctx context.Context, id string) (*fold.State, error) {
 	return fold.Read(r.Log(ctx, id, 0))
 }
 
-// Summary returns what a list shows of one execution. Errors: [ErrNotFound], the
-// store's.
+// Summary returns what a list shows of one execution. Errors: [ErrNotFound],
+// [ErrClosed], the store's.
 func (r *Runtime) Summary(ctx context.Context, id string) (Summary, error) {
 	if err := r.awaitBirth(ctx, event.ExecutionID(id)); err != nil {
 		return Summary{}, err
@@ -183,7 +193,7 @@ func (r *Runtime) Summary(ctx context.Context, id string) (Summary, error) {
 		err = fmt.Errorf("loom: execution %s: %w", id, ErrNotFound)
 	}
 	if err != nil {
-		return Summary{}, err
+		return Summary{}, closed(err)
 	}
 	return summaryOf(h), nil
 }

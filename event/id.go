@@ -50,7 +50,7 @@ func (id ExecutionID) Validate() error {
 	}
 	for i := 0; i < len(id); i++ {
 		if !idByte(id[i]) {
-			return idError(string(id), fmt.Sprintf("holds the byte 0x%02x at offset %d; allowed are A-Z a-z 0-9 _ . : + - @ /", id[i], i))
+			return idError(string(id), fmt.Sprintf("holds the byte 0x%02x at offset %d; allowed are A-Z a-z 0-9 _ . : + -", id[i], i))
 		}
 	}
 	return nil
@@ -63,7 +63,7 @@ func (id ExecutionID) ValidateChosen() error {
 		return err
 	}
 	if i := strings.IndexAny(string(id), Separators); i >= 0 {
-		return idError(string(id), fmt.Sprintf("holds the reserved separator %q at offset %d", id[i], i))
+		return idError(string(id), fmt.Sprintf("holds the reserved separator %q at offset %d: only Loom puts it into ids", id[i], i))
 	}
 	return nil
 }

@@ -35,6 +35,11 @@ func (f *flusher) flush(jobs []*job, patient bool) bool {
 		return true
 	}
 	definite, err := f.together(jobs, patient)
+	if code, _ := classify(err); code == store.ErrFull {
+		// Most of what fills the disk may be the log. Its pages fit into the file, where
+		// most of them stand already; the next flush finds the room.
+		_ = f.checkpoint("TRUNCATE") // if that fails too, people are told that it is full
+	}
 	switch {
 	case err == errBusyNow:
 		return false
