@@ -21,10 +21,14 @@ type clock struct {
 // million. Clocks that a daemon disciplines stay below 500.
 const slack = 1024
 
+// drift returns by how much two clocks may part within d, rounded up: what is rounded
+// away adds up over a million answers.
+func drift(d time.Duration) time.Duration { return (max(d, 0) + slack - 1) / slack }
+
 // bounds returns the lines at mono: they part by what the clocks may have drifted.
 func (c *clock) bounds(mono time.Duration) (low, high time.Duration) {
-	drift := max(mono-c.asOf, 0) / slack
-	return c.low - drift, c.high + drift
+	d := drift(mono - c.asOf)
+	return c.low - d, c.high + d
 }
 
 // at returns the earliest and the latest time that the store's clock can show at mono.
@@ -39,7 +43,7 @@ func (c *clock) at(mono time.Duration) (earliest, latest event.Time) {
 func (c *clock) saw(t event.Time, sent, came time.Duration) {
 	store := time.Duration(t) * time.Microsecond
 	low := store - came
-	high := store + time.Microsecond - sent + (came-sent)/slack // t was cut to the microsecond
+	high := store + time.Microsecond - sent + drift(came-sent) // t was cut to the microsecond
 	knownLow, knownHigh := c.bounds(came)
 	if low <= knownHigh && knownLow <= high {
 		low, high = max(low, knownLow), min(high, knownHigh)

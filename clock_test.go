@@ -47,6 +47,25 @@ func TestTheStoresClockIsBetweenTheLines(t *testing.T) {
 	t.Logf("tally: seeds=%d", seeds)
 }
 
+// What is rounded away for each of very many answers must not add up.
+func TestManyAnswersDoNotPushTheLine(t *testing.T) {
+	const answers = 1_000_000
+	mono, base := time.Duration(0), event.Time(1_790_000_000_000_000)
+	c := clock{}
+	c.saw(base, 0, 0)
+	for range answers {
+		sent := mono
+		mono += 900 * time.Nanosecond
+		// This node's clock runs 900 parts in a million faster than the store's, whose
+		// answers are old when they come: they tell nothing new.
+		c.saw(base.Add(mono-mono*9/10_000-time.Millisecond), sent-2*time.Millisecond, mono)
+	}
+	now := base.Add(mono - mono*9/10_000)
+	if earliest, _ := c.at(mono); earliest > now {
+		t.Errorf("after %d answers the lower line is %v ahead of the store's clock", answers, earliest.Sub(now))
+	}
+}
+
 // A good answer stays good: a slow one after it takes nothing of what is known away.
 func TestASlowAnswerDoesNotBlurTheClock(t *testing.T) {
 	c := clock{}
