@@ -24,6 +24,9 @@ func uncalled(op *kernel.Op) *event.Failure {
 // beginCalls calls the effects whose intents are durable. It reports whether a
 // turn was made.
 func (x *run) beginCalls() (moved bool) {
+	if x.lookAgain != 0 && x.lookAgain <= x.rt.node.now() {
+		x.lookAgain = 0
+	}
 	if len(x.calls) == 0 {
 		return false
 	}
@@ -39,7 +42,7 @@ func (x *run) beginCalls() (moved bool) {
 			return true
 		case x.stopping():
 			x.calls = append(x.calls, op) // stays open; whoever comes next calls it
-		case op.Intent > x.j.Durable() && !sabotage.On("call-before-intent"), op.Effect.ReadOnly && x.full():
+		case op.Intent > x.j.Durable() && !sabotage.On("call-before-intent"), op.Effect.ReadOnly && x.j.Dirty() && x.full():
 			x.calls = append(x.calls, op)
 		case !op.Effect.ReadOnly && !x.stillMine():
 			x.calls = append(x.calls, op)

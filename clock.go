@@ -15,6 +15,7 @@ import (
 type clock struct {
 	low, high time.Duration // store's time since 1970 less Mono, at asOf
 	asOf      time.Duration // Mono
+	heard     bool          // the store has spoken; before, the lines are a guess
 }
 
 // slack is one over how fast two clocks may drift apart: about a thousand parts in a
@@ -45,8 +46,8 @@ func (c *clock) saw(t event.Time, sent, came time.Duration) {
 	low := store - came
 	high := store + time.Microsecond - sent + drift(came-sent) // t was cut to the microsecond
 	knownLow, knownHigh := c.bounds(came)
-	if low <= knownHigh && knownLow <= high {
+	if c.heard && low <= knownHigh && knownLow <= high {
 		low, high = max(low, knownLow), min(high, knownHigh)
 	}
-	c.low, c.high, c.asOf = low, high, came
+	c.low, c.high, c.asOf, c.heard = low, high, came, true
 }

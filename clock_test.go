@@ -77,3 +77,15 @@ func TestASlowAnswerDoesNotBlurTheClock(t *testing.T) {
 		t.Errorf("after an answer that took 8 s the lines are %v apart", width)
 	}
 }
+
+// Before the store has spoken a node's clock is a guess, and its first answer is not cut
+// down to it.
+func TestAGuessIsNoKnowledge(t *testing.T) {
+	base := event.Time(1_790_000_000_000_000)
+	guess := time.Duration(base.Add(20*time.Millisecond)) * time.Microsecond // this machine is ahead
+	c := clock{low: guess, high: guess}
+	c.saw(base, 0, 50*time.Millisecond)
+	if earliest, _ := c.at(50 * time.Millisecond); earliest > base {
+		t.Errorf("the lower line is %v after what the store said", earliest.Sub(base))
+	}
+}

@@ -86,6 +86,7 @@ func (x *run) commit() bool {
 func (x *run) transmit(req *store.Request) answer {
 	wait := 2 * time.Millisecond
 	reported, maybe := false, false
+	var giveUp time.Duration // Mono, once the runtime closes
 	for {
 		lapse, _ := x.rt.node.holds()
 		res, err := x.rt.commitOne(x.rt.ctx, req)
@@ -108,6 +109,13 @@ func (x *run) transmit(req *store.Request) answer {
 		}
 		if _, held := x.rt.node.holds(); !held {
 			return answer{err: &StorageWriteError{ID: x.id, Err: err, Definite: !maybe}}
+		}
+		if mono := x.rt.world.Mono(); x.stopping() {
+			if giveUp == 0 {
+				giveUp = mono + x.rt.tune.CloseGrace // others take it over once this node has left
+			} else if mono > giveUp {
+				return answer{err: &StorageWriteError{ID: x.id, Err: err, Definite: !maybe}}
+			}
 		}
 		if x.rt.waitFor(x.rt.ctx, x.rt.world.NewSignal(), wait) != nil {
 			continue // the next round sees that ctx is over
@@ -153,6 +161,9 @@ func (x *run) settle(a *answer) bool {
 		x.mailKnown = max(x.mailKnown, a.res.Mail)
 		return true
 	case kernel.Superseded:
+		if x.j.Born() {
+			x.opened() // ours by its birth, and another's since
+		}
 		x.abort(errSuperseded)
 		return false
 	default:
@@ -214,10 +225,13 @@ func (x *run) stillMine() bool {
 		x.owned.Store(lapse)
 		return true
 	}
+	if x.lookAgain != 0 {
+		return false
+	}
 	h, found, err := x.rt.st.Index.Get(x.rt.ctx, x.id)
 	if err != nil {
 		x.rt.log.Warn("loom: ownership not confirmed", "execution", x.id, "err", err)
-		x.wakeIn(x.rt.tune.Lease / 12)
+		x.lookAgain = x.rt.node.now().Add(x.rt.tune.Lease / 12)
 		return false
 	}
 	tip := x.j.Tip()
@@ -228,6 +242,3 @@ func (x *run) stillMine() bool {
 	x.owned.Store(lapse)
 	return true
 }
-
-// wakeIn makes the driver look again after d.
-func (x *run) wakeIn(d time.Duration) { x.rt.world.After(d, x.takeAndDrive) }

@@ -231,6 +231,9 @@ func (x *run) leave() {
 	x.m.Unload()
 	x.hooks.close()
 	x.rt.left(func() { delete(x.rt.mu.live, x.id) })
+	if x.ending() == nil { // who looked while it was in the books passed it over
+		x.rt.scan.Wake()
+	}
 	x.born.Open()
 	x.done.Open()
 	x.rt.tell(x.id)

@@ -149,7 +149,7 @@ func (r *Runtime) stored(ctx context.Context, id event.ExecutionID) (*ending, er
 	for from := h.Tip.Head; ; from = 0 {
 		for e, err := range r.st.Log.Read(ctx, id, store.Range{From: from, Strong: true}) {
 			if err != nil {
-				return nil, err
+				return nil, closed(err)
 			}
 			p, err := e.Decode()
 			if err != nil {

@@ -8,10 +8,13 @@ import (
 )
 
 // Hooks are told what happens, each execution's events in order, never two calls
-// at once for one execution. A nil hook is none. They run on a fiber of their own,
-// outside of the execution: a hook that is over [HookBudget], or that more than
-// [HookBacklog] bytes of events wait for, is detached from that execution with one
-// warning. A hook that panics is detached too.
+// at once for one execution. A nil hook is none. OnEvent, OnDurable and OnAborted run on
+// a fiber of their own, outside of the execution: one that is over [HookBudget], or that
+// more than [HookBacklog] bytes of events wait for, is detached from that execution with
+// one warning. One that panics is detached too.
+//
+// OnStorageError and OnWarn are waited for where the thing happens, for [HookBudget] at
+// the most: after one call that is over it, neither is called any more.
 //
 // A hook is no durable subscription: what happens while the process is down, or
 // after a detachment, it does not hear. [Runtime.Follow] reads durable facts back.
@@ -56,15 +59,36 @@ func (x *run) aborted(from event.Seq, cause error) {
 func (r *Runtime) warn(id event.ExecutionID, err error) {
 	r.log.Warn("loom: "+err.Error(), "execution", string(id))
 	if r.hooks.OnWarn != nil {
-		r.guard(id, func() { r.hooks.OnWarn(id, err) })
+		r.aside(id, func() { r.hooks.OnWarn(id, err) })
 	}
 }
 
 func (r *Runtime) storageError(id event.ExecutionID, err error) {
 	r.log.Warn("loom: write has to be repeated", "execution", string(id), "err", err)
 	if r.hooks.OnStorageError != nil {
-		r.guard(id, func() { r.hooks.OnStorageError(id, err) })
+		r.aside(id, func() { r.hooks.OnStorageError(id, err) })
 	}
+}
+
+// aside calls OnWarn or OnStorageError on a fiber of its own, which may hang or end as it
+// likes, and waits for it within the budget.
+func (r *Runtime) aside(id event.ExecutionID, call func()) {
+	if r.deaf.Load() {
+		return
+	}
+	done := r.world.NewLatch()
+	r.world.Go("hook", func() {
+		defer done.Open() // also when the hook ends its goroutine
+		r.guard(id, call)
+	})
+	ctx, cancel := r.world.WithCancel(forever)
+	stop := r.world.After(HookBudget, func() { cancel(errHookSlow) })
+	if done.Wait(ctx) != nil {
+		r.deaf.Store(true)
+		r.log.Warn("loom: OnWarn and OnStorageError are not called any more: a call takes too long", "execution", string(id))
+	}
+	stop()
+	cancel(nil)
 }
 
 // guard keeps a hook's panic from taking the node down, and returns what it panicked

@@ -2,6 +2,7 @@ package loom
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -78,6 +79,9 @@ func (n *node) until(t event.Time) time.Duration {
 		return time.Duration(1<<63 - 1)
 	}
 	d := max(t.Sub(n.now()), 0)
+	if d >= math.MaxInt64-math.MaxInt64/slack { // further away than a Duration reaches
+		return math.MaxInt64
+	}
 	return d + d/(slack-1)
 }
 

@@ -58,6 +58,9 @@ type Tuning struct {
 
 func (t Tuning) apply(r *Runtime) error { r.tune = t; return nil }
 
+// minTick is the shortest lease and scan: a node must find the time to renew and look.
+const minTick = time.Millisecond
+
 // validate fills in defaults and refuses what cannot work.
 func (t *Tuning) validate() error {
 	def := func(d *time.Duration, v time.Duration) {
@@ -72,6 +75,9 @@ func (t *Tuning) validate() error {
 	def(&t.Scan, time.Second)
 	if t.MaxPayload == 0 {
 		t.MaxPayload = 4 << 20
+	}
+	if t.Lease > 0 && t.Lease < minTick || t.Scan > 0 && t.Scan < minTick {
+		return fmt.Errorf("loom: Tuning.Lease and Tuning.Scan must be %v or more", minTick)
 	}
 	for _, d := range []time.Duration{t.Lease, t.Unload, t.CancelGrace, t.CloseGrace, t.Scan} {
 		if d < 0 {

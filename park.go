@@ -26,6 +26,9 @@ func (x *run) armNext() {
 			at = min(at, park)
 		}
 	}
+	if x.lookAgain != 0 {
+		at = min(at, x.lookAgain)
+	}
 	if x.lazyUntil != 0 && !x.sending {
 		at = min(at, x.lazyUntil)
 	}

@@ -79,14 +79,19 @@ func (r *Runtime) hintLoop() {
 	}
 }
 
-func (r *Runtime) hinted() {
+// wakeWatchers wakes everybody who watches an execution.
+func (r *Runtime) wakeWatchers() {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, all := range r.mu.watchers { // order does not matter: every one is woken
 		for _, s := range all {
 			s.Wake()
 		}
 	}
-	r.mu.Unlock()
+}
+
+func (r *Runtime) hinted() {
+	r.wakeWatchers()
 	if r.tune.ClientOnly {
 		return
 	}

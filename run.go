@@ -32,6 +32,7 @@ type run struct {
 	mail      []store.Message   // looked at, and awaited by nobody yet
 	mailKnown int64
 	mailAgain event.Time   // when to read the inbox again after a failure
+	lookAgain event.Time   // when to ask for ownership again after a failure
 	calls     []*kernel.Op // effects that wait for their intent to be durable
 	calling   int          // effects that are being called
 	readers   int          // those of them that are read-only

@@ -33,6 +33,7 @@ type Runtime struct {
 	again   rt.Signal    // wakes reconcile
 	scanned bool         // the scanner has looked once; its own
 	backlog atomic.Int64 // bytes of all runs that are not durable
+	deaf    atomic.Bool  // OnWarn and OnStorageError are not called any more
 	drained rt.Latch     // opens when, after closing, no run and no request is left
 	idle    rt.Latch     // opens when, after that, the background fibers have ended
 
@@ -40,7 +41,7 @@ type Runtime struct {
 		sync.Mutex // never held while waiting
 		closing    bool
 		live       map[event.ExecutionID]*run
-		busy       map[event.ExecutionID]int // starts and claims in flight
+		busy       map[event.ExecutionID]int // starts, claims and posts in flight
 		skip       map[event.ExecutionID]skipped
 		watchers   map[event.ExecutionID][]rt.Signal
 		telling    map[event.ExecutionID]*hookQueue // the last one of each
@@ -155,6 +156,7 @@ func (r *Runtime) Close() error {
 	for _, run := range runs {
 		run.stop()
 	}
+	r.wakeWatchers()
 	r.left(func() {})
 	_ = r.drained.Wait(forever) // runs and requests still need the store
 	r.cancel(ErrClosed)

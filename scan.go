@@ -182,6 +182,7 @@ func (r *Runtime) claim(h store.Head) bool {
 	x.log = log
 	x.mailKnown = res.Mail
 	x.owned.Store(lapse)
+	x.opened() // what is claimed is durable
 	if !r.register(x) {
 		x.letGo(0) // closing: another node goes on at once
 		return false

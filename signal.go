@@ -72,6 +72,12 @@ func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Messag
 	if !ok {
 		return ErrClosed
 	}
+	unowned := false
+	defer func() { // once it is off the books, or the scanner passes it over
+		if unowned {
+			r.scan.Wake()
+		}
+	}()
 	defer done()
 	if err := r.awaitBirth(ctx, id); err != nil {
 		return err
@@ -93,8 +99,8 @@ func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Messag
 	r.node.saw(rec.Now, sent)
 	if x := r.liveRun(id); x != nil {
 		x.nudge()
-	} else if rec.Owner == "" {
-		r.scan.Wake()
+	} else {
+		unowned = rec.Owner == ""
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ type Retry struct {
 	Attempts int
 	// Initial is the wait after the first failure, 0 for none.
 	Initial time.Duration
-	// Factor multiplies the wait after each further failure; 0 for 2.
+	// Factor multiplies the wait after each further failure; 2 for anything below 1.
 	Factor float64
 	// Max bounds the wait, 0 for an hour.
 	Max time.Duration
@@ -41,7 +41,7 @@ func (r Retry) wait(attempt int, id event.ExecutionID, seed, path string) time.D
 		return 0
 	}
 	factor, limit := r.Factor, r.Max
-	if factor < 1 {
+	if !(factor >= 1) { // nor NaN
 		factor = 2
 	}
 	if limit <= 0 {

@@ -12,8 +12,17 @@ type Time int64
 // Never is after every instant.
 const Never Time = math.MaxInt64
 
-// At returns t as a Time, cut to the microsecond.
-func At(t time.Time) Time { return Time(t.UnixMicro()) }
+// At returns t as a Time, cut to the microsecond. What is past the year 200000 is
+// [Never], what is before 1970 the first microsecond after: 0 stands for no time.
+func At(t time.Time) Time {
+	switch {
+	case t.Year() > 200_000:
+		return Never
+	case t.UnixMicro() <= 0:
+		return 1
+	}
+	return Time(t.UnixMicro())
+}
 
 // Time returns t in UTC.
 func (t Time) Time() time.Time { return time.UnixMicro(int64(t)).UTC() }
