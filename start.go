@@ -47,7 +47,8 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	r.world.Random(seed[:])
 	p := event.ExecutionStarted{Flow: flow, Version: version, Input: input, Seed: hex.EncodeToString(seed[:]), Labels: s.labels}
 	if !s.deadline.IsZero() {
-		p.Deadline = event.At(s.deadline.Add(time.Microsecond - 1)) // rounded up: never early
+		// Rounded up: never early. 0 would read as none.
+		p.Deadline = max(event.At(s.deadline.Add(time.Microsecond-1)), 1)
 	}
 	now := r.node.now()
 	if s.delay > 0 {

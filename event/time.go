@@ -12,14 +12,11 @@ type Time int64
 // Never is after every instant.
 const Never Time = math.MaxInt64
 
-// At returns t as a Time, cut to the microsecond. What is past the year 200000 is
-// [Never], what is before 1970 the first microsecond after: 0 stands for no time.
+// At returns t as a Time, cut down to the microsecond; what is past the year 200000 is
+// [Never].
 func At(t time.Time) Time {
-	switch {
-	case t.Year() > 200_000:
+	if t.Year() > 200_000 { // a count of microseconds ends a little later
 		return Never
-	case t.UnixMicro() <= 0:
-		return 1
 	}
 	return Time(t.UnixMicro())
 }
