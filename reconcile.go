@@ -1,6 +1,8 @@
 package loom
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -79,12 +81,13 @@ func (r *Runtime) hintLoop() {
 	}
 }
 
-// wakeWatchers wakes everybody who watches an execution.
+// wakeWatchers wakes everybody who watches an execution, in an order that is the same
+// every time.
 func (r *Runtime) wakeWatchers() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, all := range r.mu.watchers { // order does not matter: every one is woken
-		for _, s := range all {
+	for _, id := range slices.Sorted(maps.Keys(r.mu.watchers)) {
+		for _, s := range r.mu.watchers[id] {
 			s.Wake()
 		}
 	}

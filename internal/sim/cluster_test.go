@@ -13,7 +13,7 @@ func inMemory(w *World) (store.Store, func(), error) {
 }
 
 // failedOnce are seeds that found something: each run begins with them.
-var failedOnce = []uint64{1, 362, 2399, 2529, 10458, 22967, 40254, 1624, 2175}
+var failedOnce = []uint64{1, 362, 2399, 2529, 10458, 22967, 40254, 1624, 2175, 3501}
 
 // TestSimCluster: oracle O1 to O11, O13, O14, O19 and O20 over random stories.
 func TestSimCluster(t *testing.T) {
