@@ -218,7 +218,11 @@ func (x *run) settleEffect(l letter) {
 		x.m.FailEffect(op, l.attempt, f)
 	} else {
 		wait := s.retry.wait(l.attempt, x.id, x.seed, op.Path)
-		x.m.FailAttempt(op, f, x.rt.node.latest().Add(wait))
+		notBefore := x.rt.node.now() // no wait was asked for
+		if wait > 0 {
+			notBefore = x.rt.node.latest().Add(wait)
+		}
+		x.m.FailAttempt(op, f, notBefore)
 		op.Inherited = false // the attempt to come is this node's own
 	}
 	x.gather(false)
