@@ -25,50 +25,43 @@ type Story struct {
 	Config func(w *World) Config
 	// Play is the world's main function; nil for [Cluster.Play].
 	Play func(c *Cluster)
+	// Directed says that Play does the same whatever the seed, so that one run tells how
+	// long it is.
+	Directed bool
 	// Once says to run each seed once, and not twice.
-	Once    bool
-	Verbose func(line string)
+	Once bool
+	// Policy of the scheduler, and how many steps a run may take, as in [Options].
+	Policy   Policy
+	MaxSteps int64
+	Verbose  func(line string)
+
+	length int64 // of a directed story, 0: not measured yet
 }
 
 // Seed runs one seed, twice, and judges it. The error says how to run it again.
 func (s *Story) Seed(seed uint64) (*Cluster, error) {
-	first, vs, err := s.run(seed, s.Verbose)
+	o, err := s.play(&Script{Seed: seed}, s.Verbose)
 	if err != nil {
-		return first, err
+		return nil, err
 	}
-	if !s.Once && len(vs) == 0 {
-		second, _, err := s.run(seed, nil)
-		if err != nil {
-			return first, fmt.Errorf("O20: the second run of seed %d fails: %w", seed, err)
-		}
-		vs = Same(Run{first.World, first.History}, Run{second.World, second.History})
-	}
-	if len(vs) == 0 {
-		return first, nil
-	}
-	var text strings.Builder
-	for i, v := range vs {
-		if i == 12 {
-			fmt.Fprintf(&text, "\n  and %d more", len(vs)-i)
-			break
-		}
-		fmt.Fprintf(&text, "\n  %s", v)
-	}
-	return first, fmt.Errorf("sim: seed %d:%s\nreplay: %s", seed, &text, s.Replay(seed))
+	return o.Cluster, o.Error()
 }
 
 // Agree is oracle O21: a seed gives the same decisions and the same logs over two
 // backends.
 func Agree(a, b *Story, seed uint64) error {
-	first, _, err := a.run(seed, nil)
-	if err != nil {
-		return err
+	var runs [2]*Outcome
+	for i, s := range []*Story{a, b} {
+		o, err := s.run(&Script{Seed: seed}, nil)
+		if err == nil && o.Failure != nil {
+			err = o.Failure
+		}
+		if err != nil {
+			return err
+		}
+		runs[i] = o
 	}
-	second, _, err := b.run(seed, nil)
-	if err != nil {
-		return err
-	}
-	if vs := alike(Run{first.World, first.History}, Run{second.World, second.History}); len(vs) > 0 {
+	if vs := alike(runs[0].both(), runs[1].both()); len(vs) > 0 {
 		return fmt.Errorf("O21: seed %d: %v", seed, vs)
 	}
 	return nil
@@ -84,36 +77,6 @@ func (s *Story) Replay(seed uint64) string {
 		text = "LOOM_SIM_PLACE=" + s.Place + " " + text
 	}
 	return text
-}
-
-// run runs a seed once and judges it, while the backend is still open.
-func (s *Story) run(seed uint64, verbose func(string)) (*Cluster, []Violation, error) {
-	w := New(seed, &Options{Replay: s.Replay, Verbose: verbose})
-	backend, done, err := s.Open(w)
-	if err != nil {
-		return nil, nil, err
-	}
-	if done != nil {
-		defer done()
-	}
-	draw := s.Config
-	if draw == nil {
-		draw = Draw
-	}
-	c := NewCluster(w, backend, draw(w))
-	w.Note("%+v", c.Config)
-	play := s.Play
-	if play == nil {
-		play = (*Cluster).Play
-	}
-	if err := w.Run(func() { play(c) }); err != nil {
-		return c, nil, err
-	}
-	vs := c.Judge()
-	if w.Failed() {
-		return c, nil, w.failure
-	}
-	return c, vs, nil
 }
 
 // Campaign runs seeds until its share, in parts of a hundred, of the package's budget

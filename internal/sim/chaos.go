@@ -30,6 +30,7 @@ func (c *Cluster) chaos() {
 		total += a.share
 	}
 	for range c.Config.Acts {
+		c.acts = append(c.acts, len(w.choices))
 		x := w.Decide("act", total)
 		for _, a := range acts {
 			if x -= a.share; x < 0 {

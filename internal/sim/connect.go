@@ -22,7 +22,7 @@ type Link struct {
 func (n *Node) Connect(backend store.Store, h *History, rates fault.Rates, plan func(*fault.Call) fault.Fault) Link {
 	w := n.w
 	inj := fault.New(&fault.Options{
-		Chooser:  fault.ChooserFunc(w.Decide),
+		Chooser:  w,
 		Rates:    rates,
 		Plan:     plan,
 		MaxDelay: w.opts.MaxDelay,

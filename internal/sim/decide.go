@@ -5,9 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// source answers choices: drawn from a seed, or read from a list.
+// source answers choices: drawn from a seed, or read from a list or from bytes.
 type source interface {
 	next(n int) int
+}
+
+// question is what was asked, for who keeps a list of the answers.
+type question struct {
+	site string
+	n    int
 }
 
 // drawn is a source from a seed.
@@ -43,7 +49,11 @@ func (r *recorded) next(n int) int {
 // Decide returns a number in [0, n): every choice in the world is one of its
 // answers. site names the question. It is not a scheduling point, and a question
 // with one answer is not asked.
-func (w *World) Decide(site string, n int) int {
+func (w *World) Decide(site string, n int) int { return w.decide(site, n, false) }
+
+// decide is Decide; with fromTop, the choices stand for the options in reverse, so that
+// choice 0 is the last one. A seed draws the same option either way.
+func (w *World) decide(site string, n int, fromTop bool) int {
 	if n < 1 {
 		panic("sim: " + site + ": a decision needs an option")
 	}
@@ -51,19 +61,35 @@ func (w *World) Decide(site string, n int) int {
 		return 0
 	}
 	c := w.source.next(n)
+	if _, seeded := w.source.(drawn); seeded && fromTop {
+		c = n - 1 - c
+	}
 	w.choices = append(w.choices, uint32(c))
+	if w.opts.Ask {
+		w.asked = append(w.asked, question{site, n})
+	}
 	w.mixString(site)
 	w.mix(uint64(n)<<32 | uint64(c))
+	if fromTop {
+		c = n - 1 - c
+	}
 	return c
 }
 
-// Chance is true in perMille of a thousand cases.
+// thousand is of how many cases a chance is reckoned.
+const thousand = 1000
+
+// Chance is true in perMille of a thousand cases; choice 0 is a case in which it is not.
 func (w *World) Chance(site string, perMille int) bool {
 	if perMille <= 0 {
 		return false
 	}
-	return w.Decide(site, 1000) < perMille
+	return w.decide(site, thousand, true) < perMille
 }
+
+// Choose implements fault.Chooser: what is asked in thousandths has its faults among the
+// low numbers, so that choice 0 makes none.
+func (w *World) Choose(site string, n int) int { return w.decide(site, n, n == thousand) }
 
 // Choices returns the answers so far. The caller owns the slice; given back as
 // [Options.Choices] it repeats the run.

@@ -19,7 +19,7 @@ type fiber struct {
 	state  fiberState
 	why    string // what it waits for, for people
 	killed bool   // it unwinds when it gets the token
-	prio   int    // for the priority policy
+	prio   int64  // for the priority policy
 }
 
 type fiberState uint8

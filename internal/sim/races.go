@@ -23,7 +23,7 @@ func Races() []Race {
 
 // Story is how a race is run over a store.
 func (r *Race) Story(open Open) *Story {
-	return &Story{Open: open, Config: func(*World) Config { return plain }, Play: func(c *Cluster) {
+	return &Story{Open: open, Directed: true, Config: func(*World) Config { return plain }, Play: func(c *Cluster) {
 		r.Play(c)
 		if !c.World.Failed() {
 			c.Settle()

@@ -11,9 +11,10 @@ const (
 	Drawn Policy = iota
 	// Uniform: any, equally likely.
 	Uniform
-	// Priorities: each fiber has a random priority and the highest runs; at a few
-	// random steps the running one falls to the bottom. Finds orders that need few
-	// preemptions, deep in a run.
+	// Priorities: each fiber has a random priority of its own and the highest runs; at
+	// d of the steps that the run is expected to take, d being 1 to 5, the running one
+	// falls below all others. An order that needs d + 1 constraints is then found with a
+	// chance of at least 1 in n·k^d, n being the fibers and k the steps.
 	Priorities
 	// Robin: the running fiber goes on until it waits, or is preempted at random;
 	// then the one that has waited longest.
@@ -28,14 +29,15 @@ var policyNames = [...]string{"drawn", "uniform", "priorities", "robin", "starve
 
 func (p Policy) String() string { return policyNames[p] }
 
-// horizon is within how many steps the change points of Priorities and the
-// victim of Starve fall: long enough for a whole small workload.
+// horizon is how many steps a run is taken for if nobody says how long it is, and the
+// parts into which change points divide the one that somebody does: see [World.Expect].
 const horizon = 2000
 
 type schedule struct {
 	policy  Policy
-	changes []int64 // steps at which the running fiber falls to the bottom
-	bottom  int     // the lowest priority so far
+	changes []int64 // places of the change points, in parts of the horizon
+	steps   int64   // that the run is expected to take
+	bottom  int64   // the lowest priority so far
 	every   int     // Robin preempts in one of so many steps
 	victim  int64   // Starve: the fiber's number
 }
@@ -44,11 +46,11 @@ func (s *schedule) init(w *World, p Policy) {
 	if p == Drawn {
 		p = Uniform + Policy(w.Decide("policy", int(Fair-Uniform)))
 	}
-	s.policy = p
+	s.policy, s.steps = p, horizon
 	switch p {
 	case Priorities:
 		for range 1 + w.Decide("changes", 5) {
-			s.changes = append(s.changes, 1+int64(w.Decide("change", horizon)))
+			s.changes = append(s.changes, int64(w.Decide("change", horizon)))
 		}
 		slices.Sort(s.changes)
 	case Robin:
@@ -61,17 +63,37 @@ func (s *schedule) init(w *World, p Policy) {
 // Policy returns the policy that is in force.
 func (w *World) Policy() Policy { return w.sched.policy }
 
+// Expect says how many steps the interesting part of the run will take, from its
+// beginning: the change points of [Priorities] are spread over them. It is for before the
+// run.
+func (w *World) Expect(steps int64) { w.sched.steps = max(steps, 1) }
+
 // Calm makes the scheduler fair from now on: what follows must get done.
 func (w *World) Calm() { w.sched.policy = Fair }
 
 func (s *schedule) born(w *World, f *fiber) {
 	if s.policy == Priorities {
-		f.prio = w.Decide("priority", 1<<16)
+		// Two fibers that draw one number stand in the order of their birth.
+		f.prio = int64(w.Decide("priority", 1<<16))<<32 - f.id
+	}
+}
+
+// change lets the running fiber fall below all others at each change point.
+func (s *schedule) change(w *World) {
+	for len(s.changes) > 0 && 1+s.changes[0]*s.steps/horizon <= w.Steps() {
+		s.changes = s.changes[1:]
+		if w.cur != nil {
+			s.bottom--
+			w.cur.prio = s.bottom << 32
+		}
 	}
 }
 
 // take removes one fiber from the runnable ones, of which there are some.
 func (s *schedule) take(w *World) *fiber {
+	if s.policy == Priorities {
+		s.change(w)
+	}
 	i := s.choose(w)
 	f := w.runnable[i]
 	w.runnable = slices.Delete(w.runnable, i, i+1)
@@ -87,13 +109,6 @@ func (s *schedule) choose(w *World) int {
 	case Uniform:
 		return w.Decide("fiber", len(r))
 	case Priorities:
-		for len(s.changes) > 0 && s.changes[0] <= w.Steps() {
-			s.changes = s.changes[1:]
-			if w.cur != nil {
-				s.bottom--
-				w.cur.prio = s.bottom
-			}
-		}
 		best := 0
 		for i := range r {
 			if r[i].prio > r[best].prio {

@@ -19,6 +19,7 @@ func (c *Cluster) Settle() {
 	w := c.World
 	w.Note("quiet")
 	c.quiet = true
+	c.calm.nodes, c.calm.steps = c.joined, w.Steps()
 	w.Calm()
 	for _, m := range c.Members {
 		n := m.Node

@@ -11,6 +11,10 @@ import (
 type Options struct {
 	// Choices answers decisions from a list, in place of the seed.
 	Choices []uint32
+	// Bytes, if not nil, answers decisions too: see [World.Bytes].
+	Bytes []byte
+	// Ask keeps what was asked beside what was answered.
+	Ask bool
 	// Policy of the scheduler; the zero value draws one from the seed.
 	Policy Policy
 	// MaxSteps is how many times the token may change hands before the run fails
@@ -34,6 +38,7 @@ type World struct {
 	source source
 
 	choices []uint32
+	asked   []question // with Options.Ask
 	digest  uint64
 	trace   trace
 
@@ -69,9 +74,12 @@ func New(seed uint64, o *Options) *World {
 	if w.opts.MaxSteps == 0 {
 		w.opts.MaxSteps = 500_000
 	}
-	if w.opts.Choices != nil {
+	switch {
+	case w.opts.Choices != nil:
 		w.source = &recorded{list: w.opts.Choices}
-	} else {
+	case w.opts.Bytes != nil:
+		w.source = &fromBytes{left: w.opts.Bytes}
+	default:
 		w.source = newDrawn(seed)
 	}
 	w.sched.init(w, w.opts.Policy)
@@ -148,7 +156,7 @@ func (w *World) Fail(format string, args ...any) {
 	if w.failure != nil {
 		return
 	}
-	w.failure = &Failure{Seed: w.seed, Step: w.steps.Load(), At: w.now, Reason: fmt.Sprintf(format, args...)}
+	w.failure = &Failure{Seed: w.seed, Step: w.steps.Load(), At: w.now, Rule: ruleOf(format), Reason: fmt.Sprintf(format, args...)}
 	if w.opts.Replay != nil {
 		w.failure.Replay = w.opts.Replay(w.seed)
 	}
@@ -163,9 +171,23 @@ type Failure struct {
 	Seed   uint64
 	Step   int64
 	At     time.Duration
+	Rule   string // an oracle's id, or what the reasons of one kind have in common
 	Reason string
 	Replay string   // command that repeats it
 	Trace  []string // the last steps
+}
+
+// ruleOf is the rule that a failure's format belongs to: an oracle's id that stands
+// before a colon, or else the format's own words up to one.
+func ruleOf(format string) string {
+	text, _, _ := strings.Cut(format, ":")
+	var words []string
+	for _, word := range strings.Fields(text) {
+		if !strings.Contains(word, "%") {
+			words = append(words, word)
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // shownSteps is how many of the last steps a failure's text has.
