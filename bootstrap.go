@@ -94,7 +94,7 @@ func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Resu
 // confirm reads sequence 0 back through the same store. It returns nil if nothing is
 // there, so that the refusal was somebody else's.
 func (r *Runtime) confirm(ctx context.Context, env event.Envelope, res store.Result) error {
-	if res.State == store.StateDeleting || res.State == store.StateMoving || res.State == store.StateForming {
+	if res.State.Closed() {
 		return fmt.Errorf("loom: start of %s: %w", env.Execution, ErrDeleting)
 	}
 	for e, err := range r.st.Log.Read(ctx, env.Execution, store.Range{Limit: 1, Strong: true}) {

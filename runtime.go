@@ -31,7 +31,6 @@ type Runtime struct {
 	cancel  context.CancelCauseFunc
 	scan    rt.Signal    // wakes the scanner
 	again   rt.Signal    // wakes reconcile
-	scanned bool         // the scanner has looked once; its own
 	backlog atomic.Int64 // bytes of all runs that are not durable
 	deaf    atomic.Bool  // OnWarn and OnStorageError are not called any more
 	drained rt.Latch     // opens when, after closing, no run and no request is left

@@ -19,7 +19,7 @@ const claimBatch = 64
 // that is dead. It sleeps until the next of them is due, a local park or start says
 // so, or [Tuning.Scan] has passed.
 func (r *Runtime) scanLoop() {
-	var next event.Time
+	next := event.Time(0) // the first look is at once
 	for {
 		wait := r.tune.Scan
 		if next != event.Never {
@@ -28,7 +28,7 @@ func (r *Runtime) scanLoop() {
 		if len(r.names) == 0 {
 			wait = time.Hour
 		}
-		if r.waitFor(r.ctx, r.scan, r.scanWait(wait)) != nil || r.closing() {
+		if r.waitFor(r.ctx, r.scan, wait) != nil || r.closing() {
 			return
 		}
 		if _, held := r.node.holds(); !held || len(r.names) == 0 {
@@ -37,15 +37,6 @@ func (r *Runtime) scanLoop() {
 		}
 		next = r.scanOnce()
 	}
-}
-
-// scanWait makes the first look immediate.
-func (r *Runtime) scanWait(wait time.Duration) time.Duration {
-	if r.scanned {
-		return wait
-	}
-	r.scanned = true
-	return 0
 }
 
 func (r *Runtime) closing() bool {
