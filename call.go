@@ -42,7 +42,7 @@ func (x *run) beginCalls() (moved bool) {
 			return true
 		case x.stopping():
 			x.calls = append(x.calls, op) // stays open; whoever comes next calls it
-		case op.Intent > x.j.Durable() && !sabotage.On("call-before-intent"), op.Effect.ReadOnly && x.j.Dirty() && x.full():
+		case op.Intent > x.j.Durable() && !sabotage.On("call-before-intent") && !sabotage.On("precheck-only"), op.Effect.ReadOnly && x.j.Dirty() && x.full():
 			x.calls = append(x.calls, op)
 		case !op.Effect.ReadOnly && !x.stillMine():
 			x.calls = append(x.calls, op)

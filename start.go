@@ -12,6 +12,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
 )
 
@@ -69,7 +70,7 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	x := r.newRun(s.id, f, p.Seed)
 	x.first, x.started = &env, p
 	x.j = kernel.NewStart(s.id, r.node.id, index)
-	if s.chosen {
+	if s.chosen && !(s.composed && sabotage.On("precheck-only")) {
 		x.j.Enqueue(env)
 		mine, err := r.bootstrap(ctx, x.j, env, nil)
 		if err != nil || !mine {

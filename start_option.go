@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/composed"
 	"github.com/loomwork/loom/internal/kernel"
 )
 
@@ -16,6 +17,7 @@ type StartOption func(*startSpec)
 type startSpec struct {
 	id       event.ExecutionID
 	chosen   bool
+	composed bool // the id may hold separators
 	labels   map[string]string
 	meta     map[string]string
 	deadline time.Time
@@ -25,7 +27,13 @@ type startSpec struct {
 // ID chooses the execution's id: 1 to 200 characters of A-Z a-z 0-9 _ . : + -. A
 // repeated trigger that chooses the same id maps to the same execution.
 func ID(id string) StartOption {
-	return func(s *startSpec) { s.id, s.chosen = event.ExecutionID(id), true }
+	return func(s *startSpec) { s.id, s.chosen, s.composed = event.ExecutionID(id), true, false }
+}
+
+// Composed is [ID] for an id that one of Loom's own packages put together, such as that
+// of an occurrence (package schedule).
+func Composed(id composed.ID) StartOption {
+	return func(s *startSpec) { s.id, s.chosen, s.composed = id.Execution(), true, true }
 }
 
 // maxPairs is how many labels, or pairs of metadata, an execution may have.
@@ -63,7 +71,11 @@ func merge(into, from map[string]string) map[string]string {
 // validate returns an [*IDError], [*NameError] or [*InputValidationError].
 func (s *startSpec) validate() error {
 	if s.chosen {
-		if err := s.id.ValidateChosen(); err != nil {
+		check := s.id.ValidateChosen
+		if s.composed {
+			check = s.id.Validate
+		}
+		if err := check(); err != nil {
 			return err
 		}
 	}

@@ -31,6 +31,7 @@ var house = append([]floor{
 
 	{level: 1, name: "fold"},
 	{level: 1, name: "store"},
+	{level: 1, name: "internal/composed", only: []string{"event"}},
 
 	{level: 2, name: "store/memstore"},
 	{level: 2, name: "store/storetest/...", only: []string{"event", "store"}},

@@ -35,6 +35,7 @@ var defects = []Defect{
 	{"wall-timers", "node.go", "deadlines go by the node's wall clock"},
 	{"busy-forgotten", "scan.go", "what has a request in flight is taken for forgotten"},
 	{"second-start-runs", "bootstrap.go", "a start that was refused enters the body"},
+	{"precheck-only", "start.go", "an occurrence that a look did not see is begun at once, and nothing waits for its first write"},
 	{"cancelled-again", "drive.go", "a cancelled step is called again after a takeover"},
 	{"consumed-forgotten", "mail.go", "a message that was recorded is delivered again"},
 	{"park-forgets-deadline", "park.go", "a park sleeps for ever"},

@@ -19,6 +19,7 @@ type Start struct {
 	Node      string
 	Number    int
 	Chosen    bool
+	Other     bool // of an occurrence: it is there, and another start began it
 	Answered  bool
 	Err       error
 	Pos       int // place in the history of the answer

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/loomwork/loom/event"
@@ -18,7 +19,7 @@ type Race struct {
 
 // Races returns the list.
 func Races() []Race {
-	return append(append(append(startRaces(), ownerRaces()...), mailRaces()...), timeRaces()...)
+	return slices.Concat(startRaces(), scheduleRaces(), ownerRaces(), mailRaces(), timeRaces())
 }
 
 // Story is how a race is run over a store.

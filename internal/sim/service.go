@@ -17,10 +17,10 @@ func (m *Member) serve(ctx context.Context, s *Step, args string) (string, error
 		m.c.World.Fail("an effect without a step")
 	}
 	w, e := m.c.World, s.Effect
-	m.c.keyed(event.ExecutionID(id), op, loom.IdempotencyKey(ctx))
 	c := m.c.Ledger.Call(Call{Execution: event.ExecutionID(id), Op: op, Node: m.Node.name,
 		Attempt: loom.Attempt(ctx), ReadOnly: e.ReadOnly, Input: quote(args)})
 	c.Distrusted = m.distrusted
+	m.c.keyed(event.ExecutionID(id), op, loom.IdempotencyKey(ctx))
 	if s.For > 0 {
 		if e.Deaf {
 			m.Node.Sleep(s.For)
