@@ -15,7 +15,9 @@
 // has been in a log is never reused for something else. [SchemaVersion] says
 // which set of names this build writes.
 //
-// The package has no clock, no randomness and no I/O.
+// [WriteLog] and [ReadLog] carry a whole log in a file, for tests and for people.
+//
+// The package has no clock and no randomness, and no I/O but what it is handed.
 package event
 
 // SchemaVersion is the version of the recorded names and fields, as
