@@ -209,13 +209,19 @@ func (x *run) fireDue() (moved bool) {
 
 // diverged lets an execution go whose log this build cannot follow.
 func (x *run) diverged(err error) {
-	var d *kernel.Divergence
-	if errors.As(err, &d) {
-		err = &DivergedError{ID: x.id, Sequence: d.Sequence, Recorded: d.Recorded, Asked: d.Asked}
-	}
+	err = x.divergence(err)
 	x.born.Open()
 	x.rt.skipUntilMoved(x.id, x.letGo(0), err)
 	x.rt.warn(x.id, err)
+}
+
+// divergence makes a [*DivergedError] of a machine's; other errors stay as they are.
+func (x *run) divergence(err error) error {
+	var d *kernel.Divergence
+	if errors.As(err, &d) {
+		return &DivergedError{ID: x.id, Sequence: d.Sequence, Recorded: d.Recorded, Asked: d.Asked}
+	}
+	return err
 }
 
 // leave ends the run, however it ended. The role is never given up again.

@@ -94,14 +94,17 @@ func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
 	x.armed = event.Never
 	x.mu.driving = true // by the fiber that the caller begins
 	x.m = kernel.New(id, kernel.Config{
-		Body: func(k *kernel.Branch) kernel.End {
-			return f.run(&branch{Context: bodyContext, k: k, run: x}, x.m.State().Input, r.tune.MaxPayload)
-		},
+		Body:      x.body,
 		Coroutine: x.watched,
 		Stamp:     r.node.now,
 		Latest:    r.node.latest,
 	})
 	return x
+}
+
+// body runs the flow's function on the main branch.
+func (x *run) body(k *kernel.Branch) kernel.End {
+	return x.flow.run(&branch{Context: bodyContext, k: k, run: x}, x.m.State().Input, x.rt.tune.MaxPayload)
 }
 
 // bodyContext is what a body's Context is made of: never done, no values.

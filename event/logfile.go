@@ -48,7 +48,9 @@ type LogFileError struct {
 	Err   error // what is wrong, for people
 }
 
-func (e *LogFileError) Error() string { return fmt.Sprintf("loom: log file, line %d: %v", e.Line, e.Err) }
+func (e *LogFileError) Error() string {
+	return fmt.Sprintf("loom: log file, line %d: %v", e.Line, e.Err)
+}
 
 // Unwrap returns the cause.
 func (e *LogFileError) Unwrap() error { return e.Err }

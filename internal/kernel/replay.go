@@ -227,6 +227,15 @@ func same(rec, asked event.Payload) bool {
 	return rec.Kind() == asked.Kind()
 }
 
+// Describe names an event that the machine wrote, for people: its kind and operation.
+func Describe(e event.Envelope) string {
+	p, err := e.Decode()
+	if err != nil {
+		return string(e.Kind)
+	}
+	return describe(p)
+}
+
 // describe names a command or event for people.
 func describe(p event.Payload) string {
 	op := ""
