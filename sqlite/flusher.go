@@ -152,7 +152,11 @@ func (f *flusher) begin(patient bool) (err error) {
 	}
 	// IMMEDIATE: a transaction that reads first and writes then fails as soon as
 	// somebody else has written in between, without any wait.
-	if err = step(f.conn, "BEGIN IMMEDIATE"); err == nil {
+	begin := "BEGIN IMMEDIATE"
+	if f.db.o.deferred {
+		begin = "BEGIN"
+	}
+	if err = step(f.conn, begin); err == nil {
 		return nil
 	}
 	if code, _ := classify(err); code != ErrBusy {
@@ -161,7 +165,7 @@ func (f *flusher) begin(patient bool) (err error) {
 	if !patient {
 		return errBusyNow
 	}
-	return persist(f.db.o.patience, func() error { return step(f.conn, "BEGIN IMMEDIATE") })
+	return persist(f.db.o.patience, func() error { return step(f.conn, begin) })
 }
 
 // checkpoint copies the log back into the file. Nothing is lost by a failure

@@ -56,7 +56,7 @@ func tidy(t testing.TB, db *DB) {
 			t.Errorf("the writer left this open: %s", q)
 		}
 	}
-	for range poolSize {
+	for range db.o.pool {
 		c := <-db.readers.slots
 		if c != nil {
 			if q := c.CheckReset(); q != "" {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,40 +16,94 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
+// commitsEnv is how many commits each process makes; claim H-15 asks for 2000, and a tenth
+// of that is what a test run has the time for.
+const commitsEnv = "LOOM_SQLITE_COMMITS"
+
 // claim H-15, case 63: many processes write one file, some are killed. Nothing
 // that was acknowledged is missing, nothing is there twice, no token was given
-// twice, and the file is sound.
+// twice, no process failed, and the file is sound.
 func TestManyProcesses(t *testing.T) {
-	procs, each, kills := 8, 300, 6
+	each := 200
+	if n, err := strconv.Atoi(os.Getenv(commitsEnv)); err == nil && n > 0 {
+		each = n
+	}
+	m := &many{t: t, db: open(t), procs: 8, each: each, kills: 6}
 	if testing.Short() {
-		procs, each, kills = 4, 60, 2
+		m.procs, m.each, m.kills = 4, 60, 2
 	}
-	db := open(t)
-	const shared = 12
-	for i := range shared {
-		commit(t, db, startOf(execution(i)))
+	m.run()
+	for _, what := range m.found() {
+		t.Error(what)
 	}
-	acks := map[string]bool{} // "id sequence text"
-	tokens := map[string]bool{}
-	note := func(line string) {
-		kind, rest, _ := strings.Cut(line, " ")
-		switch kind {
-		case "event":
-			acks[rest] = true
-		case "token":
-			if tokens[rest] {
-				t.Errorf("the token %s was given twice", rest)
-			}
-			tokens[rest] = true
-		default:
-			t.Errorf("a child says %q", line)
+	t.Logf("%d processes, %d at once, of %d commits each, %d killed: %d acknowledged, %d stored, %d tokens; %s=2000 is the whole",
+		m.begun, m.procs, m.each, m.killed, len(m.acks), m.stored, len(m.tokens), commitsEnv)
+	t.Logf("tally: commits=%d", len(m.acks))
+}
+
+// claim H-15 (c): the same with a planted defect, transactions that begin without the
+// write lock and ask for it at their first write. It must be found: such a transaction
+// fails as soon as somebody else has committed since it read.
+func TestManyProcessesFindADeferredWriter(t *testing.T) {
+	for range 20 { // the first time, as a rule
+		m := &many{t: t, db: open(t), procs: 4, each: 100, deferred: true}
+		m.run()
+		if found := m.found(); len(found) > 0 {
+			t.Logf("found: %s, and %d more", found[0], len(found)-1)
+			return
 		}
+	}
+	t.Fatal("nobody noticed")
+}
+
+// many is a number of processes that write one file.
+type many struct {
+	t                  *testing.T
+	db                 *DB
+	procs, each, kills int
+	deferred           bool
+
+	begun, ended, killed int
+	stored               int
+	acks                 map[string]bool // "id sequence text"
+	tokens               map[string]bool
+	bad                  []string
+}
+
+// shared is how many executions they write.
+const shared = 12
+
+// note takes a line of a process.
+func (m *many) note(line string) {
+	kind, rest, _ := strings.Cut(line, " ")
+	switch kind {
+	case "event":
+		m.acks[rest] = true
+	case "token":
+		if m.tokens[rest] {
+			m.bad = append(m.bad, "given twice: token "+rest)
+		}
+		m.tokens[rest] = true
+	case "end":
+		m.ended++
+	default:
+		m.bad = append(m.bad, "a process says: "+line)
+	}
+}
+
+// run starts the processes, kills some, and waits for the rest.
+func (m *many) run() {
+	m.acks, m.tokens = map[string]bool{}, map[string]bool{}
+	for i := range shared {
+		commit(m.t, m.db, startOf(execution(i)))
 	}
 	all := make(chan string, 1024)
 	ends := make(chan int)
 	cs := map[int]*child{}
-	begin := func(i int) {
-		c := spawn(t, "commit", db.Path(), strconv.Itoa(i), strconv.Itoa(each), strconv.Itoa(shared))
+	begin := func() {
+		i := m.begun
+		m.begun++
+		c := spawn(m.t, "commit", m.db.Path(), strconv.Itoa(i), strconv.Itoa(m.each), strconv.Itoa(shared), strconv.FormatBool(m.deferred))
 		cs[i] = c
 		go func() {
 			for line := range c.lines {
@@ -57,23 +112,22 @@ func TestManyProcesses(t *testing.T) {
 			ends <- i
 		}()
 	}
-	for i := range procs {
-		begin(i)
+	for range m.procs {
+		begin()
 	}
-	next, heard, running := procs, 0, procs
-	for running > 0 {
+	for heard, running := 0, m.procs; running > 0; {
 		select {
 		case line := <-all:
-			note(line)
-			if heard++; heard%(each/2) == 0 && kills > 0 {
-				kills--
+			m.note(line)
+			if heard++; heard%(m.each/2) == 0 && m.killed < m.kills {
 				for i, c := range cs { // any
-					c.kill(t)
+					c.kill(m.t)
 					delete(cs, i)
 					break
 				}
-				begin(next)
-				next, running = next+1, running+1
+				m.killed++
+				begin()
+				running++
 			}
 		case i := <-ends:
 			running--
@@ -81,42 +135,60 @@ func TestManyProcesses(t *testing.T) {
 		}
 	}
 	for len(all) > 0 {
-		note(<-all)
+		m.note(<-all)
 	}
-	if len(acks) < procs*each/2 {
-		t.Fatalf("only %d commits were acknowledged", len(acks))
+}
+
+// found returns what is wrong with what they said and with what is in the file.
+func (m *many) found() (bad []string) {
+	bad = m.bad
+	say := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
+	if whole := m.begun - m.killed; m.ended < whole { // one that was killed may have ended before
+		say("%d processes came to their end, of %d that were not killed", m.ended, whole)
 	}
-	if got, err := text(db.writer.conn, "PRAGMA integrity_check"); err != nil || got != "ok" {
-		t.Fatalf("integrity: %s, %v", got, err)
+	if m.kills > 0 && m.killed < m.kills {
+		say("only %d processes were killed", m.killed)
+	}
+	if least := (m.begun - m.killed) * m.each; len(m.acks) < least {
+		say("only %d commits were acknowledged, of %d", len(m.acks), least)
+	}
+	if got, err := text(m.db.writer.conn, "PRAGMA integrity_check"); err != nil || got != "ok" {
+		say("integrity: %s, %v", got, err)
 	}
 	stored := map[string]bool{}
 	texts := map[string]bool{}
 	for i := range shared {
-		for seq, e := range log(t, db, execution(i)) {
+		for seq, e := range log(m.t, m.db, execution(i)) {
 			if e.Sequence != event.Seq(seq) {
-				t.Fatalf("a gap before %s", e.ID())
+				say("a gap before %s", e.ID())
 			}
-			if seq > 0 && texts[string(e.Payload)] {
-				t.Fatalf("%s is there twice", e.Payload)
+			if seq == 0 {
+				continue
+			}
+			if texts[string(e.Payload)] {
+				say("%s is there twice", e.Payload)
 			}
 			texts[string(e.Payload)] = true
 			stored[fmt.Sprintf("%s %d %s", e.Execution, e.Sequence, e.Payload)] = true
 		}
 	}
-	for ack := range acks {
+	for ack := range m.acks {
 		if !stored[ack] {
-			t.Errorf("acknowledged and lost: %s", ack)
+			say("acknowledged and lost: %s", ack)
 		}
 	}
-	agree(t, db)
-	t.Logf("%d commits by %d processes acknowledged, %d stored, %d tokens", len(acks), next, len(stored)-shared, len(tokens))
+	m.stored = len(stored)
+	agree(m.t, m.db)
+	return bad
 }
 
 // childCommit appends args[2] events to executions that others append to as well
-// and prints each that was acknowledged. Every fifth commit takes a token.
+// and prints each that was acknowledged, and "end" at the end. Every fifth commit takes a
+// token.
 func childCommit(args []string, _ *bufio.Scanner) error {
 	ctx := context.Background()
-	db, err := OpenDB(ctx, args[0])
+	deferred := func(o *options) { o.deferred = args[4] == "true" }
+	db, err := OpenDB(ctx, args[0], deferred)
 	if err != nil {
 		return err
 	}
@@ -140,8 +212,9 @@ func childCommit(args []string, _ *bufio.Scanner) error {
 			if err != nil {
 				return err
 			}
-			if res[0].Err != nil {
-				return res[0].Err
+			if err := res[0].Err; err != nil {
+				fmt.Println("failed", err)
+				return nil
 			}
 			if res[0].Outcome == store.Committed {
 				fmt.Printf("event %s %d %s\n", id, e.Sequence, e.Payload)
@@ -155,5 +228,6 @@ func childCommit(args []string, _ *bufio.Scanner) error {
 			}
 		}
 	}
+	fmt.Println("end")
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/loomwork/loom/store"
@@ -126,30 +128,50 @@ func TestRollback(t *testing.T) {
 	commit(t, db, next("by-new", made, ""))
 }
 
-// claim A-13: idempotent, and processes that migrate at once.
+// claim A-13, case 68: processes that migrate one file at once, an old one or one that is
+// not there yet, and again when that is done; what was in it stays.
 func TestConcurrentMigrators(t *testing.T) {
 	rounds, procs := 12, 8
 	if testing.Short() {
 		rounds = 2
 	}
 	paths := make([]string, rounds)
+	old := map[string]bool{}
 	for i := range paths {
+		if i%3 == 2 {
+			paths[i] = filepath.Join(t.TempDir(), "new.db")
+			continue
+		}
 		paths[i] = fromFixture(t)
+		old[paths[i]] = true
 	}
 	var cs []*child
 	for range procs {
 		cs = append(cs, spawn(t, "migrate"))
 	}
 	for _, path := range paths {
-		for _, c := range cs {
-			c.tell(t, "%s", path)
-		}
-		for _, c := range cs {
-			if got := c.hear(t); got != "2" {
-				t.Fatalf("a migrator says %q", got)
+		var epoch string
+		for again := range 2 {
+			for _, c := range cs {
+				c.tell(t, "%s", path)
+			}
+			for _, c := range cs {
+				schema, of, _ := strings.Cut(c.hear(t), " ")
+				if epoch == "" {
+					epoch = of
+				}
+				if schema != "2" || of == "" || of != epoch { // who made it anew would have drawn another one
+					t.Fatalf("time %d: a migrator says %q of epoch %q, another one %q", again+1, schema, of, epoch)
+				}
 			}
 		}
 		db := openAt(t, path)
+		if old[path] {
+			if n := len(log(t, db, "running")); n != 2 {
+				t.Errorf("the log has %d events, it had 2", n)
+			}
+		}
+		commit(t, db, startOf("born"))
 		for query1, want := range map[string]int64{
 			"SELECT count(*) FROM pragma_table_info('loom_events') WHERE name = 'incarnation'": 1,
 			"SELECT count(*) FROM pragma_table_info('loom_heads') WHERE name = 'incarnation'":  1,
@@ -173,7 +195,7 @@ func childMigrate(_ []string, in *bufio.Scanner) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(db.schema)
+		fmt.Println(db.schema, db.epoch)
 		if err := db.Close(); err != nil {
 			return err
 		}

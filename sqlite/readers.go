@@ -19,8 +19,8 @@ type readers struct {
 }
 
 func newReaders(db *DB) *readers {
-	p := &readers{db: db, slots: make(chan *sqlite3.Conn, poolSize)}
-	for range poolSize {
+	p := &readers{db: db, slots: make(chan *sqlite3.Conn, db.o.pool)}
+	for range db.o.pool {
 		p.slots <- nil
 	}
 	return p
@@ -77,7 +77,7 @@ func inRead(c *sqlite3.Conn, f func(*sqlite3.Conn) error) error {
 // close waits for reads to end and closes the connections.
 func (p *readers) close() error {
 	var all error
-	for range poolSize {
+	for range p.db.o.pool {
 		if c := <-p.slots; c != nil {
 			all = errors.Join(all, c.Close())
 		}

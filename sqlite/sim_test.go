@@ -14,10 +14,10 @@ import (
 // onFile opens a new file for each world. A store call is one step of the world: its
 // fiber waits for SQLite's goroutines. Node locks are off, because a simulated node
 // is no process; nor is anything synced, because no machine dies here.
-func onFile(t *testing.T) sim.Open {
+func onFile(t *testing.T, opts ...Option) sim.Open {
 	return func(w *sim.World) (store.Store, func(), error) {
 		path := filepath.Join(t.TempDir(), "loom.db")
-		s, done, err := Open(path, WithClock(w.StoreNowAnywhere), WithoutNodeLocks(), MayLoseLastCommits()).OpenStore(context.Background())
+		s, done, err := Open(path, append(opts, WithClock(w.StoreNowAnywhere), WithoutNodeLocks(), MayLoseLastCommits())...).OpenStore(context.Background())
 		return s, func() { _ = done() }, err
 	}
 }

@@ -25,10 +25,12 @@ type options struct {
 	patience time.Duration
 	engine   string // claimed version
 	piece    int    // events that one query of a read returns at most
+	pool     int    // reads that run at once
+	deferred bool   // write transactions begin without the write lock: a defect
 }
 
 func defaults(opts []Option) options {
-	o := options{schema: schemaNewest, patience: 10 * time.Second, piece: pieceEvents}
+	o := options{schema: schemaNewest, patience: 10 * time.Second, piece: pieceEvents, pool: poolSize}
 	o.clock = func() event.Time { return event.At(time.Now()) }
 	began := time.Now()
 	o.mono = func() time.Duration { return time.Since(began) }

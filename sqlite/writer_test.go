@@ -278,7 +278,7 @@ func TestReadInPieces(t *testing.T) {
 			t.Fatalf("%d instead of %d", e.Sequence, n)
 		}
 		if n++; n%piece == 0 {
-			for range 2 * poolSize {
+			for range 2 * db.o.pool {
 				for _, err := range db.Read(context.Background(), "long", store.Range{Limit: 1}) {
 					if err != nil {
 						t.Fatal(err)
