@@ -7,6 +7,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/internal/rt"
 	"github.com/loomwork/loom/internal/sabotage"
 	"github.com/loomwork/loom/store"
 )
@@ -131,6 +132,9 @@ var errNoLease = errors.New("loom: the node's lease is not alive")
 
 // commitOne sends one request. An error is that nothing was attempted.
 func (r *Runtime) commitOne(ctx context.Context, req *store.Request) (store.Result, error) {
+	if _, ok := rt.Of(ctx); !ok {
+		ctx = rt.With(ctx, r.world) // a decorator that gathers commits waits and works in this world
+	}
 	sent := r.world.Mono()
 	results, err := r.st.Log.Commit(ctx, *req)
 	if err != nil {

@@ -86,7 +86,7 @@ func Open(ctx context.Context, src store.Source, opts ...Option) (*Runtime, erro
 	}
 	r.scan, r.again = r.world.NewSignal(), r.world.NewSignal()
 	r.drained, r.idle = r.world.NewLatch(), r.world.NewLatch()
-	r.ctx, r.cancel = r.world.WithCancel(context.WithoutCancel(ctx))
+	r.ctx, r.cancel = r.world.WithCancel(rt.With(context.WithoutCancel(ctx), r.world))
 	r.node = newNode(r)
 	if !r.tune.ClientOnly {
 		if err := r.node.renew(ctx); err != nil {

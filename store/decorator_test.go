@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loomwork/loom/store"
+	"github.com/loomwork/loom/store/coalesce"
 	"github.com/loomwork/loom/store/fault"
 )
 
@@ -25,6 +26,14 @@ var decorators = map[string]struct {
 	make func() store.Decorator
 	does map[store.Part]answer
 }{
+	"coalesce": {
+		make: func() store.Decorator { return coalesce.New(nil) },
+		does: map[store.Part]answer{
+			store.PartLog: wrap, store.PartIndex: pass, store.PartLeaser: pass, store.PartInbox: pass,
+			store.PartRecords: pass, store.PartDeleter: pass, store.PartTrimmer: pass, store.PartFeed: pass,
+			store.PartSnapshots: pass, store.PartBlobs: pass, store.PartHints: pass, store.PartAbout: pass,
+		},
+	},
 	"fault": {
 		make: func() store.Decorator { return fault.New(nil).Decorator() },
 		does: map[store.Part]answer{

@@ -28,4 +28,10 @@ const (
 	ErrFull Code = "full"
 	// ErrReadOnly: the store may not be written.
 	ErrReadOnly Code = "read_only"
+	// ErrBusy: somebody else held what the write needs for longer than the backend
+	// waits; nothing of the request was written.
+	ErrBusy Code = "busy"
+	// ErrUnavailable: the store could not be reached; nothing of the request was
+	// written.
+	ErrUnavailable Code = "unavailable"
 )

@@ -12,8 +12,14 @@ func With(ctx context.Context, r Runtime) context.Context {
 
 // From returns the runtime that [With] put into ctx, or a new [Real].
 func From(ctx context.Context) Runtime {
-	if r, ok := ctx.Value(contextKey{}).(Runtime); ok {
+	if r, ok := Of(ctx); ok {
 		return r
 	}
 	return NewReal()
+}
+
+// Of returns the runtime that [With] put into ctx, and whether it did.
+func Of(ctx context.Context) (Runtime, bool) {
+	r, ok := ctx.Value(contextKey{}).(Runtime)
+	return r, ok
 }

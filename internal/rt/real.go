@@ -3,6 +3,7 @@ package rt
 import (
 	"context"
 	"crypto/rand"
+	"runtime"
 	"time"
 )
 
@@ -22,6 +23,9 @@ func (r *Real) Go(_ string, fn func()) { r.pool.run(fn) }
 // Close lets the goroutines go that are kept for reuse. Fibers that run go on, and
 // more may be begun.
 func (r *Real) Close() { r.pool.close() }
+
+// Yield implements [Runtime].
+func (*Real) Yield() { runtime.Gosched() }
 
 // Wall implements [Runtime].
 func (*Real) Wall() time.Time { return time.Now() }

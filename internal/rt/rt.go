@@ -10,6 +10,9 @@ type Runtime interface {
 	// Go runs fn on a new fiber. name is for people.
 	Go(name string, fn func())
 
+	// Yield lets fibers run that are ready to. It waits for nothing.
+	Yield()
+
 	// Wall is the node's wall clock; it may jump.
 	Wall() time.Time
 

@@ -127,7 +127,7 @@ func (n *Node) SleepContext(ctx context.Context, d time.Duration) error {
 	return s.Wait(ctx)
 }
 
-// Yield lets others run.
+// Yield implements rt.Runtime.
 func (n *Node) Yield() {
 	n.enter()
 	n.point("yield")

@@ -83,7 +83,8 @@ type Fault struct {
 	Delay time.Duration
 }
 
-// Error is a fault's error. Unknown says that the call may have taken effect.
+// Error is a fault's error. Unknown says that the call may have taken effect. That of
+// a store that was down matches store.ErrUnavailable if nothing can have come of it.
 type Error struct {
 	Op      Op
 	Act     Act
@@ -101,4 +102,9 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("fault: %s: no reply", e.Op)
 	}
 	return fmt.Sprintf("fault: %s failed", e.Op)
+}
+
+// Is matches store.ErrUnavailable.
+func (e *Error) Is(target error) bool {
+	return target == error(store.ErrUnavailable) && e.Down && !e.Unknown
 }
