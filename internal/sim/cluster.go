@@ -27,6 +27,21 @@ type Config struct {
 	Bare       bool // one member more, that does not know the flow
 	Rates      fault.Rates
 	Nemesis    Nemesis
+	// Gather lets each node gather its commits; nil for not.
+	Gather *Gather
+}
+
+// Gather says how the commits of a node are gathered, see coalesce.Options.
+type Gather struct {
+	Linger             time.Duration
+	Requests, Flushers int
+}
+
+func (g *Gather) String() string {
+	if g == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%d requests, %d flushers, %v", g.Requests, g.Flushers, g.Linger)
 }
 
 // Nemesis says how often chaos does what, as shares of its acts.

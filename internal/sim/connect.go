@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loomwork/loom/store"
+	"github.com/loomwork/loom/store/coalesce"
 	"github.com/loomwork/loom/store/fault"
 )
 
@@ -50,6 +51,14 @@ func (n *Node) Connect(backend store.Store, h *History, rates fault.Rates, plan 
 		panic(err)
 	}
 	return Link{Store: s, Faults: inj}
+}
+
+// gather returns the link with commits gathered before anything happens to them on
+// their way.
+func (l Link) gather(g *Gather) Link {
+	d := coalesce.New(&coalesce.Options{MaxLinger: g.Linger, MaxRequests: g.Requests, Flushers: g.Flushers})
+	l.Store = d.Wrap(l.Store)
+	return l
 }
 
 // Sites of the points around store calls; the operation's name follows.

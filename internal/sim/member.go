@@ -51,6 +51,9 @@ func (c *Cluster) join(client, old bool) *Member {
 	c.joined++
 	m := &Member{c: c, client: client, old: old, Node: c.World.Node(fmt.Sprint("n", c.joined))}
 	m.Link = m.Node.Connect(c.Backend, c.History, c.Config.Rates, nil)
+	if c.Config.Gather != nil {
+		m.Link = m.Link.gather(c.Config.Gather)
+	}
 	if c.Config.Clocks && !c.quiet {
 		m.Node.wall.Jump(time.Duration(c.World.Decide("wall clock", 5)-2) * time.Hour)
 	}
