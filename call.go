@@ -15,10 +15,14 @@ import (
 // earlier owner may have called it, and then nobody knows what came of it.
 func uncalled(op *kernel.Op) *event.Failure {
 	if op.Inherited {
-		return &event.Failure{Code: event.CodeOutcomeUnknown,
-			Message: "the execution was cancelled, and changed owners while the step was open"}
+		return unknown("the execution was cancelled, and changed owners while the step was open")
 	}
 	return &event.Failure{Code: event.CodeCancelled, Message: "cancelled before it was called"}
+}
+
+// unknown is how a step settles of which nobody knows what came of its call.
+func unknown(why string) *event.Failure {
+	return &event.Failure{Code: event.CodeOutcomeUnknown, Message: why}
 }
 
 // beginCalls calls the effects whose intents are durable. It reports whether a
@@ -35,7 +39,7 @@ func (x *run) beginCalls() (moved bool) {
 	for i, op := range waiting {
 		switch {
 		case op.Ending != kernel.Open || op.Call != nil:
-		case op.Cancelled:
+		case op.Cancelled && !mustAsk(op):
 			x.m.FailEffect(op, op.Attempts, uncalled(op))
 			x.calls = append(x.calls, waiting[i+1:]...)
 			x.gather(false)
@@ -60,7 +64,7 @@ func (x *run) call(op *kernel.Op) {
 	if op.Effect.ReadOnly {
 		x.readers++
 	}
-	ctx := &effectContext{run: x, op: op, attempt: op.Attempts + 1}
+	ctx := &effectContext{run: x, op: op, attempt: op.Attempts + 1, asks: mustAsk(op)}
 	op.Call = ctx
 	x.launch()
 	x.next = ctx
@@ -77,7 +81,7 @@ func (c *effectContext) callAndDrive() {
 // the driver's role with that.
 func (c *effectContext) callEffect() (took bool) {
 	x, s := c.run, c.op.Effect.Do.(*step)
-	l := letter{op: c.op, attempt: c.attempt}
+	l := letter{op: c.op, attempt: c.attempt, asked: c.asks}
 	// Nothing may come between this check and the call: a fiber that was paused
 	// before it finds out here that its lease ran out meanwhile.
 	if !x.mayCall(s.readOnly) {
@@ -93,9 +97,9 @@ func (c *effectContext) callEffect() (took bool) {
 			x.poke()
 		}
 	}()
-	result, err := s.invoke(c)
+	result, verdict, err := s.invoke(c)
 	l.describe(err)
-	l.result = result
+	l.result, l.verdict = result, verdict
 	returned = true
 	x.send(l)
 	return x.take()
@@ -132,8 +136,9 @@ func (x *run) mayCall(readOnly bool) bool {
 	return ok && x.owned.Load() == lapse || sabotage.On("lease-unchecked")
 }
 
-// invoke calls the effect once, within its time limit.
-func (s *step) invoke(ctx *effectContext) (result json.RawMessage, err error) {
+// invoke calls the effect once, or asks what came of an earlier call, within its time
+// limit.
+func (s *step) invoke(ctx *effectContext) (result json.RawMessage, verdict Verdict, err error) {
 	if s.timeout > 0 {
 		stop := ctx.run.rt.world.After(s.timeout, func() { ctx.end(context.DeadlineExceeded) })
 		defer stop()
@@ -143,11 +148,15 @@ func (s *step) invoke(ctx *effectContext) (result json.RawMessage, err error) {
 			result, err = nil, panicError(kernel.NewPanic(p))
 		}
 	}()
-	result, err = s.call(ctx)
+	if ctx.asks {
+		result, verdict, err = s.verify(ctx)
+	} else {
+		result, err = s.call(ctx)
+	}
 	if err != nil && ctx.timedOut() {
 		err = &attemptTimeout{after: s.timeout.String(), err: err}
 	}
-	return result, err
+	return result, verdict, err
 }
 
 // attemptTimeout is an attempt that took longer than it may.
@@ -201,6 +210,10 @@ func (x *run) settleEffect(l letter) {
 	if op.Ending != kernel.Open || x.m.Ended() {
 		return // it was given up
 	}
+	if l.asked {
+		x.settleAsked(l)
+		return
+	}
 	if l.failure == nil {
 		x.m.CompleteEffect(op, l.result)
 		x.gather(op.Effect.ReadOnly)
@@ -229,15 +242,20 @@ func (x *run) settleEffect(l letter) {
 }
 
 // giveWay asks an effect to: its context ends, and after the grace its outcome is
-// recorded as unknown. One that is not being called settles at once.
+// recorded as unknown. One that is not being called settles at once, if nobody has to
+// be asked about it.
 func (x *run) giveWay(op *kernel.Op) {
 	call, ok := op.Call.(*effectContext)
-	if !ok {
+	switch {
+	case ok:
+		call.end(ErrCancelled)
+	case mustAsk(op):
+		x.calls = append(x.calls, op)
+	default:
 		x.calls = append(x.calls, op) // beginCalls settles it
 		x.m.GiveUpAt(op, 0)
 		return
 	}
-	call.end(ErrCancelled)
 	x.m.GiveUpAt(op, x.rt.node.latest().Add(x.rt.tune.CancelGrace))
 }
 

@@ -29,6 +29,9 @@ const (
 	ErrTimeout = Code(event.CodeTimeout)
 	// ErrOutcomeUnknown: a step was called, and nobody knows what came of it.
 	ErrOutcomeUnknown = Code(event.CodeOutcomeUnknown)
+	// ErrCleanup: something that the body left to do at its end did not succeed; see
+	// [Cleanup]. The texts and codes of what failed are in the same error.
+	ErrCleanup = Code(event.CodeCleanup)
 	// ErrUnloading: a deferred function called a verb while its body was unwound.
 	ErrUnloading = Code("unloading")
 )

@@ -113,10 +113,15 @@ func (x *run) enter() bool {
 	x.opened()
 	for _, op := range x.m.OpenEffects() {
 		op.Cancelled = op.Cancelled && !sabotage.On("cancelled-again")
-		op.Inherited = op.Intent != event.None && op.Intent <= x.j.Durable() && op.Due <= x.rt.node.now()
+		op.Inherited = !x.clean && op.Intent != event.None && op.Intent <= x.j.Durable() && op.Due <= x.rt.node.now()
 		switch {
+		case op.Cancelled && mustAsk(op):
+			x.m.GiveUpAt(op, x.rt.node.latest().Add(x.rt.tune.CancelGrace))
+			x.calls = append(x.calls, op)
 		case op.Cancelled:
 			x.m.FailEffect(op, op.Attempts, uncalled(op))
+		case op.Inherited && op.Effect.Do.(*step).once && !sabotage.On("once-again"):
+			x.m.FailEffect(op, op.Attempts, unknown("the execution changed owners while the step was open"))
 		case op.Due == 0:
 			x.calls = append(x.calls, op)
 		}
@@ -199,8 +204,7 @@ func (x *run) fireDue() (moved bool) {
 		case op.Effect == nil:
 			x.m.Fire(op)
 		case op.Cancelled:
-			x.m.FailEffect(op, op.Attempts, &event.Failure{Code: event.CodeOutcomeUnknown,
-				Message: "the execution was cancelled, and the step did not settle in time"})
+			x.m.FailEffect(op, op.Attempts, unknown("the execution was cancelled, and the step did not settle in time"))
 		default:
 			x.calls = append(x.calls, op) // the next attempt
 		}

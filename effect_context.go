@@ -15,6 +15,7 @@ type effectContext struct {
 	run     *run
 	op      *kernel.Op
 	attempt int
+	asks    bool // it asks what came of an earlier call, and does not call
 
 	mu    sync.Mutex
 	cause error // why it has ended, nil while it has not

@@ -29,11 +29,12 @@ func failureOf(err error) *event.Failure {
 	if len(codes) > 0 {
 		f.Code, f.Chain = codes[0], codes[1:]
 	}
-	if len(f.Chain) > 32 {
-		f.Chain = f.Chain[:32]
-	}
+	f.Chain = f.Chain[:min(len(f.Chain), maxChain)]
 	return f
 }
+
+// maxChain is how many codes of causes are recorded.
+const maxChain = 32
 
 // walk visits err and its causes, outermost first.
 func walk(err error, visit func(error)) {

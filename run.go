@@ -42,6 +42,8 @@ type run struct {
 	stopBy    event.Time // when a stopping run no longer waits for its effects
 	sending   bool       // a commit is in flight on a fiber of its own
 	hooks     *hookQueue
+	clean     bool    // the owner before let go with nothing under way
+	finals    []final // what the body left to do at its end, in the order of registration
 
 	// Read by effects' fibers.
 	dead  atomic.Bool   // nothing may be called any more
@@ -80,6 +82,8 @@ type letter struct {
 	op      *kernel.Op
 	attempt int
 	skipped bool // an effect was not called
+	asked   bool // what came of an earlier call was asked for
+	verdict Verdict
 	result  []byte
 	// failure is what an effect's error is recorded as, nil for a result.
 	failure   *event.Failure
@@ -95,6 +99,7 @@ func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
 	x.mu.driving = true // by the fiber that the caller begins
 	x.m = kernel.New(id, kernel.Config{
 		Body:      x.body,
+		Final:     x.final,
 		Coroutine: x.watched,
 		Stamp:     r.node.now,
 		Latest:    r.node.latest,

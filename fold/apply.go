@@ -147,11 +147,12 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 	return ""
 }
 
-// giveWay ends what does not outlive a cancel: open timers and awaits. An open
-// effect goes on until it settles, because the body must know the truth.
+// giveWay ends what does not outlive a cancel: open timers and awaits, but not those
+// of the final branch. An open effect goes on until it settles, because the body must
+// know the truth.
 func (s *State) giveWay(e event.Envelope) {
 	for i := range s.Ops {
-		if o := &s.Ops[i]; o.Open() && o.Kind != Effect {
+		if o := &s.Ops[i]; o.Open() && o.Kind != Effect && !event.Final(o.Path) {
 			o.Status, o.Last, o.Settled, o.Due = OpCancelled, e.Sequence, e.Time, 0
 		}
 	}

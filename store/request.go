@@ -65,7 +65,9 @@ type Claim struct {
 // Release makes the owner nobody, with a wake-up.
 type Release struct {
 	// WakeAt is when a node may claim the execution: event.Never for only when a
-	// message comes, 0 for now.
+	// message comes, 0 for now. A writer that leaves an effect open which it, or an
+	// owner before it, may have called gives 0: anything else says that nothing is
+	// under way.
 	WakeAt event.Time
 }
 

@@ -26,6 +26,7 @@ type Branch struct {
 	waiters   []*Branch
 
 	cancelled bool
+	shielded  bool // no cancel reaches it: it is, or was begun by, the final branch
 	// Panic is set if the function panicked, Exited if it ended its goroutine.
 	Panic  *Panic
 	Exited bool
@@ -55,9 +56,8 @@ func (b *Branch) Now() event.Time { return b.m.now }
 // Replaying reports whether the turn that runs is a recorded one.
 func (b *Branch) Replaying() bool { return b.m.replaying }
 
-// Cancelled reports whether the branch was asked to give way, and was not
-// before the turn that runs.
-func (b *Branch) Cancelled() bool { return b.cancelled || b.m.state.Cancel != nil }
+// Cancelled reports whether the branch was asked to give way.
+func (b *Branch) Cancelled() bool { return b.cancelled || b.m.state.Cancel != nil && !b.shielded }
 
 // name returns the path of the next operation called name.
 func (b *Branch) name(name string) string {

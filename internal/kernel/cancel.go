@@ -15,9 +15,9 @@ const (
 	CauseDeadline = "deadline"
 )
 
-// cancelAll asks everything open to give way: timers and awaits end at once, an
-// effect is asked to and goes on until it settles.
-func (m *Machine) cancelAll() { m.giveWay(func(*Op) bool { return true }) }
+// cancelAll asks everything open to give way, but what the final branch does: timers
+// and awaits end at once, an effect is asked to and goes on until it settles.
+func (m *Machine) cancelAll() { m.giveWay(func(o *Op) bool { return !o.branch.shielded }) }
 
 // cancelBranch does the same for one branch and those it began, which may outlive
 // it.

@@ -69,6 +69,10 @@ func (m *Machine) TakeDue(now event.Time) *Op {
 	return o
 }
 
+// CallAt sets when an open effect is to be looked at again, 0 for no such instant.
+// Nothing of it is recorded.
+func (m *Machine) CallAt(o *Op, at event.Time) { m.GiveUpAt(o, at) }
+
 // GiveUpAt sets when a cancelled effect that does not settle is given up.
 func (m *Machine) GiveUpAt(o *Op, at event.Time) {
 	if o.Ending == Open {

@@ -27,7 +27,9 @@ type Machine struct {
 	before    bool // the turn that runs has run before
 	finishing bool // the body has returned; its other branches give way
 	unloading bool
-	end       *End
+	end       *End              // how the body ended
+	final     *Branch           // what runs between the body's end and the execution's, nil for none
+	finally   func(*Branch) End // its function
 
 	ops   map[string]*Op // open operations by path
 	opens opList         // the same, in the order of their creation
@@ -45,6 +47,10 @@ type Config struct {
 	// Body runs the flow's function and says how it ended. It runs on the main
 	// branch.
 	Body func(*Branch) End
+	// Final is asked, once all branches of the body have ended, for what is left to do
+	// before the execution ends as end says; nil for nothing. What it returns runs as
+	// one more branch, which no cancel reaches, and says how the execution ends.
+	Final func(end End) func(*Branch) End
 	// Coroutine makes a coroutine of a branch's function.
 	Coroutine func(fn func(yield func())) rt.Coroutine
 	// Stamp reads the node's clock: a lower bound of the store's.
@@ -52,12 +58,6 @@ type Config struct {
 	// Latest reads an upper bound of the store's clock, from which a deadline is set,
 	// so that no wait is short; nil for Stamp.
 	Latest func() event.Time
-}
-
-// End is how a body ended: with a result or a failure.
-type End struct {
-	Result  json.RawMessage
-	Failure *event.Failure
 }
 
 // command is what a body asked for in a turn.
@@ -95,12 +95,13 @@ func (m *Machine) SetMeta(meta []byte) { m.meta = meta }
 func (m *Machine) Ended() bool { return m.state.Status.Terminal() }
 
 // Waits reports whether nothing of the body is under way but waiting: no effect
-// is open that is being called or due to be. awaits tells whether a message
+// is open that is being called, due to be, or that an earlier owner may have called.
+// awaits tells whether a message
 // could end one of the waits.
 func (m *Machine) Waits() (only, awaits bool) {
 	for o := m.opens.first; o != nil; o = o.next {
 		switch {
-		case o.Kind == fold.Effect && (o.Call != nil || o.Due == 0):
+		case o.Kind == fold.Effect && (o.Call != nil || o.Due == 0 || o.Inherited):
 			return false, awaits
 		case o.Kind == fold.Await:
 			awaits = true

@@ -14,8 +14,9 @@ import (
 // seed once and can be run any number of times.
 type program struct {
 	steps []step
-	quits bool // leaves once it was cancelled
-	fails bool // returns a failure
+	quits bool     // leaves once it was cancelled
+	fails bool     // returns a failure
+	final *program // what it leaves to do at its end
 }
 
 type step struct {
@@ -48,7 +49,33 @@ func newProgram(rng *rand.Rand, depth int) *program {
 		}
 		p.steps = append(p.steps, s)
 	}
+	if depth == 0 && rng.IntN(3) == 0 {
+		p.final = newProgram(rng, 1)
+	}
 	return p
+}
+
+// finally returns the function of the final branch. It says how the body ended, and
+// what it saw itself.
+func (p *program) finally(end End) func(*Branch) End {
+	if p.final == nil {
+		return nil
+	}
+	return func(b *Branch) End {
+		saw := []string{string(end.Result)}
+		if end.Failure != nil {
+			saw = append(saw, end.Failure.Code)
+		}
+		(&runner{saw: &saw}).run(b, p.final)
+		if p.final.fails {
+			return End{Failure: &event.Failure{Code: "failed", Message: fmt.Sprint(saw)}}
+		}
+		if end.Failure != nil {
+			return end
+		}
+		raw, _ := json.Marshal(saw)
+		return End{Result: raw}
+	}
 }
 
 // body returns the function of the main branch. Its result is all that its

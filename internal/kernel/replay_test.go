@@ -28,7 +28,7 @@ func goLive(t *testing.T, seed uint64) *live {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 7))
 	l := &live{p: newProgram(rng, 0), after: map[int]string{}}
-	l.r = start(t, l.p.body())
+	l.r = start(t, l.p.body(), l.p.finally)
 	f := &fate{rng: rng}
 	l.after[len(l.r.log)] = open(l.r.m)
 	for range 40 {
@@ -37,6 +37,11 @@ func goLive(t *testing.T, seed uint64) *live {
 		}
 		if !f.next(l.r) {
 			t.Fatalf("seed %d: nothing is open and nothing has ended:\n%s", seed, l.r.text())
+		}
+		for path, o := range l.r.m.ops { // order does not matter: each is judged alone
+			if in := l.r.m.State().Op(path); o.Intent != event.None && (in == nil || !in.Open()) || o.Effect == nil && !in.Open() {
+				t.Fatalf("seed %d: %s is open, and not in the fold:\n%s", seed, path, l.r.text())
+			}
 		}
 		l.after[len(l.r.log)] = open(l.r.m)
 	}
@@ -85,7 +90,7 @@ func again(r *rig, e event.Envelope) {
 // first time; it returns what is wrong, "" for nothing.
 func (l *live) resume(t *testing.T, n int) string {
 	log := l.r.log
-	r := newRig(t, l.p.body())
+	r := newRig(t, l.p.body(), l.p.finally)
 	defer r.m.Unload()
 	r.now = log[n-1].Time
 	if err := replayLog(r.m, log[:n]); err != nil {
@@ -137,11 +142,14 @@ func TestReplayEqualsLive(t *testing.T) {
 		}
 		first, count = n, 1
 	}
-	kinds, prefixes := map[event.Kind]int{}, 0
+	kinds, prefixes, finals := map[event.Kind]int{}, 0, 0
 	for seed := first; seed < first+count; seed++ {
 		l := goLive(t, seed)
 		for _, e := range l.r.log {
 			kinds[e.Kind]++
+		}
+		if l.r.m.final != nil && l.r.m.State().Cancel != nil {
+			finals++
 		}
 		for n := 1; n <= len(l.r.log); n++ {
 			prefixes++
@@ -152,6 +160,9 @@ func TestReplayEqualsLive(t *testing.T) {
 		l.r.m.Unload()
 	}
 	if count > 1 {
+		if finals < 10 {
+			t.Errorf("%d runs had a final branch and a cancel", finals)
+		}
 		for _, k := range event.Kinds() {
 			if k == event.KindOperatorRecovered {
 				continue // no runner writes it

@@ -30,17 +30,20 @@ const (
 var rigStart = event.ExecutionStarted{Flow: "f", Input: json.RawMessage("null"), Seed: rigSeed}
 
 // newRig returns a machine of an empty log. It is unloaded when the test ends.
-func newRig(t *testing.T, body func(*Branch) End) *rig {
+func newRig(t *testing.T, body func(*Branch) End, final ...func(End) func(*Branch) End) *rig {
 	r := &rig{t: t, now: 1000}
 	r.m = New(rigID, Config{Body: body, Coroutine: world.Coroutine, Stamp: func() event.Time { return r.now }})
+	if final != nil {
+		r.m.cfg.Final = final[0]
+	}
 	t.Cleanup(r.m.Unload)
 	return r
 }
 
 // start adopts sequence 0 and runs the first turn.
-func start(t *testing.T, body func(*Branch) End) *rig {
+func start(t *testing.T, body func(*Branch) End, final ...func(End) func(*Branch) End) *rig {
 	t.Helper()
-	r := newRig(t, body)
+	r := newRig(t, body, final...)
 	first := Bootstrap(rigID, r.now, rigStart, nil)
 	r.log = append(r.log, first)
 	if !r.m.Adopt(first, rigStart) {
@@ -51,9 +54,9 @@ func start(t *testing.T, body func(*Branch) End) *rig {
 }
 
 // replay drives a new machine over a log.
-func replay(t *testing.T, log []event.Envelope, body func(*Branch) End) *rig {
+func replay(t *testing.T, log []event.Envelope, body func(*Branch) End, final ...func(End) func(*Branch) End) *rig {
 	t.Helper()
-	r := newRig(t, body)
+	r := newRig(t, body, final...)
 	r.now = log[len(log)-1].Time
 	if err := replayLog(r.m, log); err != nil {
 		t.Fatalf("replay: %v", err)

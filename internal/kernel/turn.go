@@ -86,8 +86,8 @@ func (m *Machine) body(b *Branch) {
 }
 
 // run runs ready branches, first in, first out, until none is ready. When the
-// body has returned, its other branches give way; when the last has ended, the
-// end is asked for.
+// body has returned, its other branches give way; when the last has ended comes the
+// final branch, and when that has ended the end is asked for.
 func (m *Machine) run() {
 	for {
 		for len(m.ready) > 0 {
@@ -101,11 +101,14 @@ func (m *Machine) run() {
 			return
 		}
 		if len(m.branches) == 0 {
+			if m.beginFinal() {
+				continue
+			}
 			m.ask(nil, m.ending())
 			return
 		}
-		if m.finishing {
-			return // effects of the other branches have yet to settle
+		if m.finishing || m.final != nil && !m.final.done {
+			return // the final branch is at it, or effects of others have yet to settle
 		}
 		m.finishing = true
 		for _, b := range append([]*Branch(nil), m.branches...) {
@@ -136,28 +139,6 @@ func (m *Machine) resume(b *Branch) {
 		m.wake(w)
 	}
 	b.waiters = nil
-}
-
-// ending returns the event that ends the execution.
-func (m *Machine) ending() event.Payload {
-	end := m.end
-	switch {
-	case m.main.Panic != nil:
-		end = &End{Failure: PanicFailure(m.main.Panic)}
-	case end == nil:
-		end = &End{Failure: &event.Failure{Code: event.CodeExited, Message: "the body ended its goroutine"}}
-	}
-	f, cancel := end.Failure, m.state.Cancel
-	switch {
-	case f == nil:
-		return event.ExecutionCompleted{Result: end.Result}
-	case cancel != nil && f.Code == event.CodeCancelled && cancel.Cause == CauseDeadline:
-		return event.ExecutionFailed{Error: &event.Failure{Code: event.CodeDeadline,
-			Message: "the execution's deadline passed", Chain: append([]string{f.Code}, f.Chain...)}}
-	case cancel != nil && f.Code == event.CodeCancelled:
-		return event.ExecutionCancelled{Error: f}
-	}
-	return event.ExecutionFailed{Error: f}
 }
 
 // issue gives commands their sequences, and timers their deadlines.

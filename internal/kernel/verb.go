@@ -135,7 +135,7 @@ func (b *Branch) Go(name string, fn func(*Branch)) (*Branch, Denial) {
 		return nil, d
 	}
 	c := b.m.newBranch(b, b.name(name), fn)
-	c.cancelled = b.cancelled
+	c.cancelled, c.shielded = b.cancelled, b.shielded
 	return c, Allowed
 }
 

@@ -50,6 +50,8 @@ var defects = []Defect{
 	{"end-keeps-timer", "park.go", "a deadline that passed keeps waking an execution whose end is on its way"},
 	{"hooks-overlap", "hook_queue.go", "a run's hooks do not wait for those of the run before"},
 	{"answer-ignored", "call.go", "a run goes on although the answer to its commit ended it"},
+	{"once-again", "drive.go", "a step that may be called once is called again after a takeover"},
+	{"verify-forgotten", "verify.go", "a step that has to be asked about is called again after a takeover"},
 	{"clock-ahead", "runtime.go", "a client stamps with a clock that may be ahead of the store's"},
 }
 
