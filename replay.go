@@ -63,7 +63,7 @@ func Replay(ctx context.Context, log iter.Seq2[event.Envelope, error], flows ...
 	}
 	x := &run{rt: r, id: state.Execution, flow: f, seed: state.Seed}
 	now := func() event.Time { return x.m.State().Updated } // no clock: a replay is the same every time
-	x.m = kernel.New(x.id, kernel.Config{Body: x.body, Coroutine: r.world.Coroutine, Stamp: now})
+	x.m = kernel.New(x.id, kernel.Config{Body: x.body, Final: x.final, Coroutine: r.world.Coroutine, Stamp: now})
 	err = x.m.Replay(rec)
 	if err != nil {
 		err = x.divergence(err)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/internal/sabotage"
 )
 
 // End is how a body ended: with a result or a failure.
@@ -36,7 +37,7 @@ func (m *Machine) beginFinal() bool {
 	}
 	m.end, m.finishing, m.finally = nil, false, fn
 	m.final = m.newBranch(nil, event.FinalPath, m.finish)
-	m.final.shielded = true
+	m.final.shielded = !sabotage.On("cancel-in-final")
 	return true
 }
 

@@ -52,6 +52,8 @@ var defects = []Defect{
 	{"answer-ignored", "call.go", "a run goes on although the answer to its commit ended it"},
 	{"once-again", "drive.go", "a step that may be called once is called again after a takeover"},
 	{"verify-forgotten", "verify.go", "a step that has to be asked about is called again after a takeover"},
+	{"undo-anyway", "cleanup.go", "what a body did is taken back although it completed"},
+	{"cancel-in-final", "internal/kernel/end.go", "a cancel reaches what a body does at its end"},
 	{"clock-ahead", "runtime.go", "a client stamps with a clock that may be ahead of the store's"},
 }
 

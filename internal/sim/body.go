@@ -18,6 +18,8 @@ type player struct {
 	// seen is a digest of all that the body saw. It goes into the arguments of the
 	// next effects, so that a replay that sees something else diverges.
 	seen uint64
+	// last is where the body's end is played.
+	last *strand
 }
 
 // strand is a branch of the body while it is played.
@@ -31,6 +33,7 @@ type strand struct {
 // body is the flow's function on m.
 func (m *Member) body(ctx loom.Context, in Program) (result string, err error) {
 	p := &player{m: m, id: event.ExecutionID(loom.ExecutionID(ctx))}
+	p.last = &strand{p: p, path: event.FinalPath, counts: map[string]int{}}
 	m.c.Ledger.Enter(m.Node.name, p.id)
 	l := &strand{p: p, ctx: ctx, counts: map[string]int{}}
 	if err := l.play(in.Steps); err != nil {
@@ -91,6 +94,17 @@ func (l *strand) step(s *Step) error {
 		return nil
 	case StepAll, StepFirst, StepLeave:
 		return l.fork(s)
+	case StepUndo:
+		return l.undo(s)
+	case StepClean:
+		return loom.Cleanup(l.ctx, s.Name, func(ctx loom.Context) error {
+			l.p.last.ctx = ctx
+			err := l.p.last.play(s.Lines[0])
+			if errors.Is(err, loom.ErrCancelled) {
+				l.p.m.c.World.Fail("a cancel reached what %s does at its end", l.p.id)
+			}
+			return err
+		})
 	case StepFail:
 		return fmt.Errorf("told to fail: %w", errScript)
 	case StepPanic:
@@ -125,6 +139,12 @@ func (l *strand) do(s *Step) error {
 	if e.Timeout > 0 {
 		opts = append(opts, loom.Timeout(e.Timeout))
 	}
+	if e.Once {
+		opts = append(opts, loom.AtMostOnce())
+	}
+	if e.Asks {
+		opts = append(opts, loom.Verify(l.p.m.asked))
+	}
 	v, err := loom.Do(l.ctx, s.Name, func(ctx context.Context) (string, error) { return l.p.m.serve(ctx, s, args) }, opts...)
 	var failed *loom.StepError
 	switch {
@@ -135,6 +155,16 @@ func (l *strand) do(s *Step) error {
 	}
 	l.p.note(v)
 	return err
+}
+
+// undo registers an effect that the body's end calls. Its name is one that no other
+// step has.
+func (l *strand) undo(s *Step) error {
+	args := strconv.FormatUint(l.p.seen, 36)
+	return loom.Compensate(l.ctx, "undo-"+s.Name, func(ctx context.Context) error {
+		_, err := l.p.m.serve(ctx, s, args)
+		return err
+	}, loom.Args(args), loom.Retry{Attempts: s.Effect.Attempts, Initial: s.Effect.Initial})
 }
 
 func (l *strand) fork(s *Step) error {

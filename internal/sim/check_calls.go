@@ -94,7 +94,7 @@ func checkCalls(j Judgement, lives []*life, vs *violations) {
 			vs.add("O9", c.Execution, "%s was called on %s, which never owned it until then", c.Op, c.Node)
 			continue
 		}
-		if at := l.cancelled(); at >= 0 && at < g.pos {
+		if at := l.cancelled(); at >= 0 && at < g.pos && !event.Final(c.Op) {
 			vs.add("O7", c.Execution, "%s was called on %s, which got it when its cancel was recorded already", c.Op, c.Node)
 		}
 		now := l.owner(c.Pos)
@@ -109,6 +109,7 @@ func checkCalls(j Judgement, lives []*life, vs *violations) {
 			vs.add("O9", c.Execution, "%s, attempt %d, was called twice under token %d", c.Op, a.n, g.fence)
 		}
 	}
+	checkKinds(j, lives, vs)
 	for _, l := range lives {
 		for _, a := range lists[l] {
 			end := a.end
@@ -120,6 +121,27 @@ func checkCalls(j Judgement, lives []*life, vs *violations) {
 				vs.add("O5", l.id, "%s, attempt %d, was called %d times with %d changes of owner", a.op, a.n, n, k)
 			} else if n == 0 && a.end >= 0 && !a.failed {
 				vs.add("O5", l.id, "%s has a result and was never called", a.op)
+			}
+		}
+	}
+}
+
+// checkKinds is what oracle O5 says of steps with a promise of their own: one that may
+// be called once is; one that is verified first takes effect once.
+func checkKinds(j Judgement, lives []*life, vs *violations) {
+	type step struct {
+		l  *life
+		op string
+	}
+	called, done := map[step]int{}, map[step]int{}
+	for _, c := range j.Ledger.Calls {
+		s := step{livesAt(lives, c.Execution, c.Pos), c.Op}
+		if called[s]++; c.Once && called[s] == 2 {
+			vs.add("O5", c.Execution, "%s, which may be called once, was called again on %s", c.Op, c.Node)
+		}
+		if c.Asks && c.Result != nil && !c.Distrusted {
+			if done[s]++; done[s] == 2 {
+				vs.add("O5", c.Execution, "%s, which is verified first, was called again on %s and took effect twice", c.Op, c.Node)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/fold"
@@ -9,8 +10,8 @@ import (
 )
 
 // checkEnd is what holds once all is quiet: oracle O19, everything has ended and
-// nobody owns anything; oracle O3, the rows say what the logs fold to; and no
-// message that was taken is lost: it is in the log, or in the inbox still.
+// nobody owns anything; oracle O3, the rows say what the logs fold to; that nothing is
+// taken back of what has completed, which is of oracle O5; and no message that was taken is lost: it is in the log, or in the inbox still.
 func (c *Cluster) checkEnd(lives []*life, vs *violations) {
 	owned := map[store.NodeID]bool{}
 	for _, h := range c.heads() {
@@ -36,6 +37,11 @@ func (c *Cluster) checkEnd(lives []*life, vs *violations) {
 			vs.add("O3", id, "its log folds to two states")
 		case s.Head != h.Tip.Head || s.Status.Terminal() != h.State.Terminal():
 			vs.add("O3", id, "the row says %v at %d, the log %v at %d", h.State, h.Tip.Head, s.Status, s.Head)
+		}
+		for i := range s.Ops {
+			if path := s.Ops[i].Path; s.Status == fold.Completed && strings.HasPrefix(path, event.FinalPath+"/undo-") {
+				vs.add("O5", id, "it has completed, and %s took something back", path)
+			}
 		}
 		c.checkKept(id, s, vs)
 	}

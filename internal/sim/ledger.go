@@ -25,6 +25,8 @@ type Call struct {
 	Node      string
 	Attempt   int // from 1; 0: the oracle works it out
 	ReadOnly  bool
+	Once      bool   // of a step that may be called once in all
+	Asks      bool   // of a step that is verified before it is called again
 	Input     []byte // as in the intent; nil: not compared
 	Pos       int    // place in the history at which it was made
 	Returned  int    // place at which it returned, -1 if it did not

@@ -38,6 +38,8 @@ const (
 	StepLeave  StepKind = "leave" // branches that nobody waits for
 	StepValues StepKind = "values"
 	StepDefer  StepKind = "defer" // an effect at the body's end
+	StepUndo   StepKind = "undo"  // an effect that takes something back if the body fails
+	StepClean  StepKind = "clean" // a line at the body's end, whatever came of it
 	StepFail   StepKind = "fail"
 	StepPanic  StepKind = "panic"
 )
@@ -52,6 +54,8 @@ type Effect struct {
 	Flaky    int           `json:"flaky,omitempty"` // it fails in so many of a thousand calls
 	Panics   bool          `json:"panics,omitempty"`
 	Final    bool          `json:"final,omitempty"` // its errors are permanent
+	Once     bool          `json:"once,omitempty"`  // at most once
+	Asks     bool          `json:"asks,omitempty"`  // it is verified before it is called again
 }
 
 // messageNames are what bodies await and clients send.

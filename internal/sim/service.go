@@ -2,6 +2,7 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -18,7 +19,7 @@ func (m *Member) serve(ctx context.Context, s *Step, args string) (string, error
 	}
 	w, e := m.c.World, s.Effect
 	c := m.c.Ledger.Call(Call{Execution: event.ExecutionID(id), Op: op, Node: m.Node.name,
-		Attempt: loom.Attempt(ctx), ReadOnly: e.ReadOnly, Input: quote(args)})
+		Attempt: loom.Attempt(ctx), ReadOnly: e.ReadOnly, Input: quote(args), Once: e.Once, Asks: e.Asks})
 	c.Distrusted = m.distrusted
 	m.c.keyed(event.ExecutionID(id), op, loom.IdempotencyKey(ctx))
 	if s.For > 0 {
@@ -41,8 +42,49 @@ func (m *Member) serve(ctx context.Context, s *Step, args string) (string, error
 		return "", err
 	}
 	v := fmt.Sprint("answer ", len(m.c.Ledger.Calls), " to ", op)
-	m.c.Ledger.Return(c, quote(v))
+	if s.Kind == StepUndo {
+		m.c.Ledger.Return(c, []byte("null")) // an undo has no result
+	} else {
+		m.c.Ledger.Return(c, quote(v))
+	}
 	return v, nil
+}
+
+// asked answers what came of an earlier call. Of one that is under way on a node which
+// only stands still nobody can tell.
+func (m *Member) asked(ctx context.Context) (string, loom.Verdict, error) {
+	id, op, _ := loom.StepOf(ctx)
+	m.c.keyed(event.ExecutionID(id), op, loom.IdempotencyKey(ctx))
+	if m.c.World.Chance("question fails", 100) {
+		return "", loom.Unsure, errors.New("nobody answers")
+	}
+	verdict := loom.NotDone
+	for _, c := range m.c.Ledger.Calls {
+		if c.Execution != event.ExecutionID(id) || c.Op != op {
+			continue
+		}
+		switch {
+		case c.Result != nil:
+			var v string
+			if err := json.Unmarshal(c.Result, &v); err != nil {
+				m.c.World.Fail("the ledger holds %s", c.Result)
+			}
+			return v, loom.Done, nil
+		case c.Returned < 0 && !m.c.dead(c.Node):
+			verdict = loom.Unsure
+		}
+	}
+	return "", verdict, nil
+}
+
+// dead reports whether a node runs nothing any more.
+func (c *Cluster) dead(node string) bool {
+	for _, m := range c.Members {
+		if m.Node.name == node {
+			return m.Node.dead
+		}
+	}
+	return false
 }
 
 // keyed checks that a step has one idempotency key for all its calls, and no other

@@ -25,6 +25,10 @@ type Golden struct {
 // Goldens returns the list, one for each group of verbs.
 func Goldens() []Golden {
 	pay := func(e Effect) Step { return Step{Kind: StepDo, Name: "pay", For: 2 * time.Millisecond, Effect: &e} }
+	undo := func(name string) Step {
+		return Step{Kind: StepUndo, Name: name, For: 2 * time.Millisecond, Effect: &Effect{Flaky: 300, Attempts: 3, Initial: 2 * time.Millisecond}}
+	}
+	clean := func(line ...Step) Step { return Step{Kind: StepClean, Name: "clean", Lines: [][]Step{line}} }
 	cancel := func(after time.Duration) func(c *Cluster, helper *Member) {
 		return func(c *Cluster, helper *Member) {
 			c.World.outside.Sleep(after)
@@ -52,6 +56,11 @@ func Goldens() []Golden {
 		{Name: "deadline-and-delay", Program: flowOf(pay(Effect{}), nap(20*plain.Unload)), Options: func(c *Cluster) []loom.StartOption {
 			return []loom.StartOption{loom.Delay(10 * time.Millisecond), loom.Deadline(c.World.StoreNow().Time().Add(3 * plain.Unload))}
 		}},
+		{Name: "promises", Program: flowOf(pay(Effect{Once: true}), pay(Effect{Asks: true}), pay(Effect{Once: true}), pay(Effect{}))},
+		{Name: "undone", Program: flowOf(undo("a"), pay(Effect{}), undo("b"), pay(Effect{Asks: true}), clean(nap(3*plain.Unload), pay(Effect{})), nap(3*time.Millisecond), Step{Kind: StepFail})},
+		{Name: "cleaned", Program: flowOf(undo("a"), clean(nap(2*time.Millisecond)), pay(Effect{}))},
+		{Name: "undone-after-a-cancel", Program: flowOf(undo("a"), clean(pay(Effect{}), nap(4*time.Millisecond)), undo("b"), deaf("charge", 15*time.Millisecond), nap(5*plain.Unload)),
+			Acts: cancel(8 * time.Millisecond)},
 		{Name: "panic", Program: flowOf(pay(Effect{Flaky: 1000, Panics: true}), Step{Kind: StepPanic})},
 	}
 }
