@@ -14,6 +14,8 @@ SABOTAGE_SECONDS ?= 60
 SEED ?= 1
 RUN ?= Sim
 LONG_SECONDS ?= 1800
+# Interruptions of a run that "make explore" enumerates.
+BOUND ?= 4
 # Time for each fuzz target.
 FUZZ_TIME ?= 20s
 
@@ -75,6 +77,10 @@ sim: ## replay one seed of the simulation: make sim SEED=1
 .PHONY: sim-long
 sim-long: ## search for failing seeds: make sim-long LONG_SECONDS=1800
 	@LOOM_SIM_SECONDS=$(LONG_SECONDS) $(TALLY) test -packages "$(SIMULATING)" -flags "-count=1 -timeout=0 -run Sim"
+
+.PHONY: explore
+explore: ## every order of the small stories, with more interruptions than "make test": make explore BOUND=4
+	@LOOM_EXPLORE_BOUND=$(BOUND) $(TALLY) test -v -packages ./internal/sim -flags "-count=1 -timeout=0 -run SimExplore"
 
 .PHONY: fuzz
 fuzz: ## every fuzz target of every module for FUZZ_TIME

@@ -48,10 +48,11 @@ func checkStart(s *Start, lives []*life, vs *violations) {
 		return
 	}
 	var mine *life // the life that this start began
-	exists := false
+	exists, deleted := false, false
 	for _, l := range lives {
 		if l.id == s.Execution && len(l.log) > 0 {
 			exists = exists || l.from < s.Pos
+			deleted = deleted || l.until >= 0
 			if startedBy(l) == s.Number {
 				mine = l
 			}
@@ -70,7 +71,8 @@ func checkStart(s *Start, lives []*life, vs *violations) {
 		vs.add("O14", s.Execution, "start %d was told of an execution that does not exist", s.Number)
 	case errors.As(s.Err, &write) && write.Definite && mine != nil:
 		vs.add("O14", s.Execution, "start %d was told that nothing was written, and the log begins with it: %v", s.Number, s.Err)
-	case s.Err == nil, there != nil, write != nil, errors.Is(s.Err, loom.ErrClosed), errors.Is(s.Err, errGivenUp):
+	case s.Err == nil, there != nil, write != nil, errors.Is(s.Err, loom.ErrClosed), errors.Is(s.Err, errGivenUp),
+		errors.Is(s.Err, loom.ErrDeleting) && deleted && mine == nil:
 	default:
 		vs.add("O14", s.Execution, "start %d was answered %v", s.Number, s.Err)
 	}

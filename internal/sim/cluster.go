@@ -114,7 +114,8 @@ type Cluster struct {
 	} // how far it was when the quiet phase began
 	quiet    bool
 	mints    int
-	forced   bool // an operator takes executions whoever owns them
+	during   func(m *Member, op string) // called within each effect; nil for nothing
+	forced   bool                       // an operator takes executions whoever owns them
 	minted   map[event.ExecutionID]bool
 	programs map[event.ExecutionID]Program // by chosen id
 	keys     map[string]string             // idempotency key of each step

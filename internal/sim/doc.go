@@ -27,7 +27,8 @@
 // seed wrote. After chaos comes quiet, in which everything must end. A [Story] says
 // what is run for a seed, runs it twice, and judges it; a [Race] is a story in which
 // faults put the acts of one interleaving into their order; a [Golden] is a flow
-// that is run once for each place at which it can be broken.
+// that is run once for each place at which it can be broken; a [Tale] is one of which
+// an [Explorer] plays every order.
 //
 //	s := &sim.Story{Open: open}
 //	_, err := s.Seed(7)

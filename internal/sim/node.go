@@ -31,6 +31,7 @@ type Node struct {
 
 	points int64
 	plan   []planned
+	each   func() // called at each await point; nil for nothing
 
 	paused bool
 	dead   bool
@@ -154,7 +155,12 @@ func (w *World) dying() {
 // a pause is a different story.
 func (n *Node) point(site string) {
 	n.points++
+	n.w.site = site
 	n.w.mixString(site)
+	if n.each != nil {
+		n.each()
+		n.enter()
+	}
 	for i := 0; i < len(n.plan); i++ {
 		if p := n.plan[i]; p.at == n.points {
 			n.plan = slices.Delete(n.plan, i, i+1)
@@ -197,7 +203,7 @@ func (n *Node) Crash() {
 // end makes n dead and unwinds everything on it but the current fiber.
 func (w *World) end(n *Node) {
 	n.dead, n.paused = true, false
-	n.timers, n.held, n.plan = nil, nil, nil
+	n.timers, n.held, n.plan, n.each = nil, nil, nil, nil
 	w.runnable = slices.DeleteFunc(w.runnable, func(f *fiber) bool { return f.node == n })
 	for _, f := range slices.Clone(n.fibers) {
 		if f.state != running {

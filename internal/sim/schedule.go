@@ -23,9 +23,11 @@ const (
 	Starve
 	// Fair: the one that has waited longest. For quiet phases.
 	Fair
+	// Searched: an [Explorer] goes through the orders one after the other.
+	Searched
 )
 
-var policyNames = [...]string{"drawn", "uniform", "priorities", "robin", "starve", "fair"}
+var policyNames = [...]string{"drawn", "uniform", "priorities", "robin", "starve", "fair", "searched"}
 
 func (p Policy) String() string { return policyNames[p] }
 
@@ -40,6 +42,7 @@ type schedule struct {
 	bottom  int64   // the lowest priority so far
 	every   int     // Robin preempts in one of so many steps
 	victim  int64   // Starve: the fiber's number
+	search  *search // Searched
 }
 
 func (s *schedule) init(w *World, p Policy) {
@@ -127,6 +130,8 @@ func (s *schedule) choose(w *World) int {
 			i = (i + 1) % len(r)
 		}
 		return i
+	case Searched:
+		return s.search.choose(w)
 	}
 	return 0
 }

@@ -22,6 +22,9 @@ func (m *Member) serve(ctx context.Context, s *Step, args string) (string, error
 		Attempt: loom.Attempt(ctx), ReadOnly: e.ReadOnly, Input: quote(args), Once: e.Once, Asks: e.Asks})
 	c.Distrusted = m.distrusted
 	m.c.keyed(event.ExecutionID(id), op, loom.IdempotencyKey(ctx))
+	if m.c.during != nil {
+		m.c.during(m, op)
+	}
 	if s.For > 0 {
 		if e.Deaf {
 			m.Node.Sleep(s.For)

@@ -17,19 +17,7 @@ import (
 // all have ended.
 func (c *Cluster) Settle() {
 	w := c.World
-	w.Note("quiet")
-	c.quiet = true
-	c.calm.nodes, c.calm.steps = c.joined, w.Steps()
-	w.Calm()
-	for _, m := range c.Members {
-		n := m.Node
-		n.plan = nil
-		m.Link.Faults.Quiet()
-		n.mono.Freeze(false)
-		n.wall.Freeze(false)
-		n.mono.Drift(0)
-		n.Resume()
-	}
+	c.hush()
 	fresh := c.Join(false)
 	if r := c.Config.Rates; r.Late > 0 || r.Slow > 0 {
 		w.outside.Sleep(w.opts.MaxDelay * 5 / 4) // what is under way still comes
@@ -58,6 +46,23 @@ func (c *Cluster) Settle() {
 		}
 	}
 	w.outside.Sleep(4 * c.Config.Lease)
+}
+
+// hush ends all faults.
+func (c *Cluster) hush() {
+	c.World.Note("quiet")
+	c.quiet = true
+	c.calm.nodes, c.calm.steps = c.joined, c.World.Steps()
+	c.World.Calm()
+	for _, m := range c.Members {
+		n := m.Node
+		n.plan, n.each = nil, nil
+		m.Link.Faults.Quiet()
+		n.mono.Freeze(false)
+		n.wall.Freeze(false)
+		n.mono.Drift(0)
+		n.Resume()
+	}
 }
 
 // resting is an execution that waits for messages alone.

@@ -52,6 +52,7 @@ type World struct {
 	store   *Clock
 
 	sched    schedule
+	site     string   // of the last await point
 	runnable []*fiber // in the order in which they became so
 	polled   []*watcher
 	cur      *fiber
