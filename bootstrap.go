@@ -67,6 +67,12 @@ func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Resu
 	wait, definite, maybe := 2*time.Millisecond, 0, false
 	for try := 1; ; try++ {
 		res, err := r.commitOne(ctx, req)
+		if err == nil && res.Outcome == store.Refused && res.Refusal != store.RefusedLease && maybe && !req.Alone {
+			// It may be there already, and refused for another request's sake: by itself
+			// it is known again.
+			req.Alone = true
+			continue
+		}
 		if err == nil && (res.Outcome == store.Committed || res.Outcome == store.Refused && res.Refusal != store.RefusedLease) {
 			return res, nil
 		}
@@ -95,7 +101,18 @@ func (r *Runtime) sendStart(ctx context.Context, req *store.Request) (store.Resu
 // there, so that the refusal was somebody else's.
 func (r *Runtime) confirm(ctx context.Context, env event.Envelope, res store.Result) error {
 	if res.State.Closed() {
-		return fmt.Errorf("loom: start of %s: %w", env.Execution, ErrDeleting)
+		// A log that is on its way out says nothing; and the state is that of the row
+		// that was refused, which need not be this one.
+		h, found, err := r.st.Index.Get(ctx, env.Execution)
+		switch {
+		case err != nil:
+			return &StorageWriteError{ID: env.Execution, Err: err, Definite: true}
+		case !found:
+			return nil
+		case h.State.Closed():
+			return fmt.Errorf("loom: start of %s: %w", env.Execution, ErrDeleting)
+		}
+		res.State = h.State
 	}
 	for e, err := range r.st.Log.Read(ctx, env.Execution, store.Range{Limit: 1, Strong: true}) {
 		if err == nil && e.Sequence == 0 {
