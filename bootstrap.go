@@ -106,7 +106,7 @@ func (r *Runtime) confirm(ctx context.Context, env event.Envelope, res store.Res
 		h, found, err := r.st.Index.Get(ctx, env.Execution)
 		switch {
 		case err != nil:
-			return &StorageWriteError{ID: env.Execution, Err: err, Definite: true}
+			return &StorageWriteError{ID: env.Execution, Err: errors.Join(err, context.Cause(ctx)), Definite: true}
 		case !found:
 			return nil
 		case h.State.Closed():
@@ -121,7 +121,7 @@ func (r *Runtime) confirm(ctx context.Context, env event.Envelope, res store.Res
 		if err == nil {
 			err = fmt.Errorf("reading back sequence 0 gave %s", e.ID())
 		}
-		return &StorageWriteError{ID: env.Execution, Err: err, Definite: true}
+		return &StorageWriteError{ID: env.Execution, Err: errors.Join(err, context.Cause(ctx)), Definite: true}
 	}
 	return nil
 }

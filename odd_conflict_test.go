@@ -111,7 +111,6 @@ func TestADuplicateWhateverTheStoreSays(t *testing.T) {
 				s := c.wrap(store.Of(db))
 				mine, other := &hears{}, &hears{}
 				winner, _ := lined(t, s, loom.Flows(flow), mine.hooks())
-				loser, way := lined(t, s, loom.Flows(flow), other.hooks())
 				run := begin(t, flow, winner, 7, loom.ID("x"))
 				pass(t, time.Second)
 				if c.claimed { // its own sleep ends: a claim
@@ -120,6 +119,8 @@ func TestADuplicateWhateverTheStoreSays(t *testing.T) {
 						t.Fatal("nobody has claimed it")
 					}
 				}
+				loser, way := lined(t, s, loom.Flows(flow), other.hooks())
+				synctest.Wait()
 				entered := bodies.Load()
 				before := tracesOf(t, db, "x", mine, other)
 				way.forget()

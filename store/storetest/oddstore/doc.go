@@ -7,7 +7,7 @@
 // under other ids and with other rows, a [Scoped] store writes under prefixed
 // ids and does not translate its errors back, a [Blind] one cannot read back, a
 // [Lagging] one shows logs as they were, a [Rangeless] one reads every log
-// whole, and [Legacy] has no incarnations and forgets the tokens of what was
+// whole, a [Prefenced] one calls starts of unwritten ids stale, and [Legacy] has no incarnations and forgets the tokens of what was
 // deleted.
 //
 // What a start makes of each of them is promised: it believes the store's log,
