@@ -13,6 +13,7 @@ SABOTAGE_SECONDS ?= 60
 # What "make sim" replays (the failure says it), and how long "make sim-long" searches.
 SEED ?= 1
 RUN ?= Sim
+SHRINK ?=
 LONG_SECONDS ?= 1800
 # Interruptions of a run that "make explore" enumerates.
 BOUND ?= 4
@@ -71,8 +72,8 @@ promises: ## write the "shown by" columns of docs/spec from the tests
 	@$(TALLY) promises -write
 
 .PHONY: sim
-sim: ## replay one seed of the simulation: make sim SEED=1
-	@LOOM_SIM_SEED=$(SEED) $(TALLY) test -v -packages "$(SIMULATING)" -flags "-count=1 -run $(RUN)"
+sim: ## replay one seed of the simulation: make sim SEED=1, and SHRINK=1 to shrink it if it fails
+	@LOOM_SIM_SEED=$(SEED) LOOM_SIM_SHRINK=$(SHRINK) $(TALLY) test -v -packages "$(SIMULATING)" -flags "-count=1 -run $(RUN)"
 
 .PHONY: sim-long
 sim-long: ## search for failing seeds: make sim-long LONG_SECONDS=1800

@@ -169,8 +169,10 @@ func (l *strand) undo(s *Step) error {
 
 func (l *strand) fork(s *Step) error {
 	var futures []*loom.Future[int]
+	var paths []string
 	for _, steps := range s.Lines {
 		path := l.next(s.Name)
+		paths = append(paths, path)
 		futures = append(futures, loom.Go(l.ctx, s.Name, func(ctx loom.Context) (int, error) {
 			in := &strand{p: l.p, ctx: ctx, path: path, counts: map[string]int{}}
 			return len(steps), in.play(steps)
@@ -183,8 +185,11 @@ func (l *strand) fork(s *Step) error {
 	case StepFirst:
 		won, err := loom.First(l.ctx, futures...)
 		l.p.note(fmt.Sprint("winner ", won))
-		for _, f := range futures {
+		for i, f := range futures {
 			if !f.Done() {
+				if l.p.m.c.Ledger.open(l.p.id, paths[i]) {
+					l.p.m.c.lostOpen++
+				}
 				_ = f.Cancel(l.ctx)
 			}
 		}

@@ -1,8 +1,10 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,36 +82,36 @@ func (s *Story) Replay(seed uint64) string {
 }
 
 // Campaign runs seeds until its share, in parts of a hundred, of the package's budget
-// is spent: LOOM_SIM_SECONDS, 5 if it is not set. With LOOM_SIM_SEED set it runs that
-// one, and tells all. It begins with the seeds that once failed.
-func (s *Story) Campaign(t *testing.T, share int, known ...uint64) {
+// is spent: LOOM_SIM_SECONDS, 5 if it is not set. With LOOM_SIM_SEEDS set it runs so many,
+// see [Story.Volume]. With LOOM_SIM_SEED set it runs that one, and tells all. What it did
+// is printed; a rare state that so many seeds reach often, and that they did not, is a
+// failure.
+func (s *Story) Campaign(t *testing.T, share int) {
 	t.Helper()
 	if s.one(t) {
 		return
 	}
+	if n := volume(); n > 0 {
+		s.Volume(t, n)
+		return
+	}
 	end := time.Now().Add(Budget() * time.Duration(share) / 100)
-	seeds, steps := 0, int64(0)
-	run := func(seed uint64) {
-		c, err := s.Seed(seed)
+	counts := &Counts{}
+	for seed := First(); time.Now().Before(end) && !t.Failed(); seed++ {
+		o, err := s.play(&Script{Seed: seed}, nil)
+		if err == nil {
+			counts.Add(o)
+			err = o.Error()
+		}
 		if err != nil {
 			t.Errorf("%v", err)
 		}
-		seeds++
-		if c != nil {
-			steps += c.World.Steps()
-		}
 	}
-	from := First()
-	if from == 1 {
-		for _, seed := range known {
-			run(seed)
-		}
+	t.Logf("%s", counts.Text())
+	for _, name := range counts.Missed(false) {
+		t.Errorf("never reached: %s", name)
 	}
-	for seed := from; time.Now().Before(end) && !t.Failed(); seed++ {
-		run(seed)
-	}
-	t.Logf("%d seeds, %d steps a seed", seeds, steps/int64(max(seeds, 1)))
-	t.Logf("tally: seeds=%d", seeds)
+	t.Logf("tally: seeds=%d", counts.seeds)
 }
 
 // Seeds runs n seeds, or with LOOM_SIM_SEED the one.
@@ -144,9 +146,41 @@ func (s *Story) one(t *testing.T) bool {
 	}
 	s.Verbose = func(line string) { fmt.Println(line) }
 	if _, err := s.Seed(seed); err != nil {
+		if os.Getenv("LOOM_SIM_SHRINK") != "" {
+			s.shrink(t, seed)
+		}
 		t.Fatal(err)
 	}
 	return true
+}
+
+// keepRuns is how many runs a shrinker gets for a seed that somebody asks it to shrink.
+const keepRuns = 5000
+
+// shrink shrinks a seed that failed and writes the script under testdata, where the
+// corpus has it from now on: it stays red until what it found is repaired.
+func (s *Story) shrink(t *testing.T, seed uint64) {
+	t.Helper()
+	small, err := s.Shrink(&Script{Seed: seed}, "", keepRuns)
+	if err != nil {
+		t.Errorf("shrinking seed %d: %v", seed, err)
+		return
+	}
+	t.Logf("shrunk: %v", small)
+	t.Logf("what is left of it: %v", small.To.Error())
+	if s.Place != "" {
+		t.Log("a place of a sweep is not kept in the corpus")
+		return
+	}
+	saved := small.To.Save()
+	saved.Story, saved.Rule, saved.From = s.Test, small.Rule, small.From.Size()
+	saved.Note = fmt.Sprintf("%s, in seed %d", small.Rule, seed)
+	name := filepath.Join("testdata", fmt.Sprintf("%s-%d.dec", strings.ToLower(strings.Trim(strings.ReplaceAll(s.Test, "/", "-"), ":")), seed))
+	if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(name, []byte(saved.String()), 0o644)); err != nil {
+		t.Error(err)
+		return
+	}
+	t.Logf("written: %s", name)
 }
 
 // Budget is how long the simulations of a package may take.

@@ -11,6 +11,7 @@ func (c *Cluster) ctx() context.Context { return context.Background() }
 
 // chaosAct is one thing that chaos does.
 type chaosAct struct {
+	name  string
 	share int
 	do    func()
 }
@@ -21,9 +22,9 @@ type chaosAct struct {
 func (c *Cluster) chaos() {
 	w, n := c.World, c.Config.Nemesis
 	acts := []chaosAct{
-		{10, c.actStart}, {3, c.actMint}, {6, c.actSignal}, {1, c.actCancel}, {3, c.actResult}, {2, c.actFollow},
-		{n.Crash, c.actCrash}, {n.Pause, c.actPause}, {n.Suspend, c.actSuspend}, {n.Freeze, c.actFreeze},
-		{n.Clock, c.actClock}, {n.Cut, c.actCut}, {n.Renewals, c.actRenewals}, {n.Close, c.actClose},
+		{"start", 10, c.actStart}, {"mint", 3, c.actMint}, {"signal", 6, c.actSignal}, {"cancel", 1, c.actCancel}, {"result", 3, c.actResult}, {"follow", 2, c.actFollow},
+		{"crash", n.Crash, c.actCrash}, {"pause", n.Pause, c.actPause}, {"suspend", n.Suspend, c.actSuspend}, {"freeze", n.Freeze, c.actFreeze},
+		{"clock", n.Clock, c.actClock}, {"cut", n.Cut, c.actCut}, {"renewals", n.Renewals, c.actRenewals}, {"close", n.Close, c.actClose},
 	}
 	total := 0
 	for _, a := range acts {
@@ -34,6 +35,7 @@ func (c *Cluster) chaos() {
 		x := w.Decide("act", total)
 		for _, a := range acts {
 			if x -= a.share; x < 0 {
+				c.did[a.name]++
 				a.do()
 				break
 			}

@@ -105,10 +105,13 @@ type Cluster struct {
 	Members []*Member
 	Book    Book
 
-	joined int
-	drawn  int   // decisions that the configuration took
-	acts   []int // at which decision each act of chaos begins
-	calm   struct {
+	policy   Policy         // of chaos
+	did      map[string]int // acts of chaos, by name
+	lostOpen int            // branches that lost a race with an effect in the air
+	joined   int
+	drawn    int   // decisions that the configuration took
+	acts     []int // at which decision each act of chaos begins
+	calm     struct {
 		nodes int
 		steps int64
 	} // how far it was when the quiet phase began
@@ -128,7 +131,7 @@ var noFaults fault.Rates
 // NewCluster returns a cluster without members.
 func NewCluster(w *World, backend store.Store, cfg Config) *Cluster {
 	c := &Cluster{World: w, Config: cfg, Backend: backend, History: NewHistory(w),
-		minted: map[event.ExecutionID]bool{}, keys: map[string]string{}, steps: map[string]string{}}
+		policy: w.Policy(), did: map[string]int{}, minted: map[event.ExecutionID]bool{}, keys: map[string]string{}, steps: map[string]string{}}
 	if cfg.Delay > 0 {
 		w.opts.MaxDelay = cfg.Delay
 	}

@@ -7,7 +7,7 @@ import (
 
 // source answers choices: drawn from a seed, or read from a list or from bytes.
 type source interface {
-	next(n int) int
+	next(site string, n int) int
 }
 
 // question is what was asked, for who keeps a list of the answers.
@@ -21,7 +21,7 @@ type drawn struct{ pcg *rand.PCG }
 
 func newDrawn(seed uint64) drawn { return drawn{rand.NewPCG(seed, 0x6c6f6f6d)} }
 
-func (d drawn) next(n int) int {
+func (d drawn) next(_ string, n int) int {
 	hi, _ := bits.Mul64(d.pcg.Uint64(), uint64(n))
 	return int(hi)
 }
@@ -34,7 +34,7 @@ type recorded struct {
 	at   int
 }
 
-func (r *recorded) next(n int) int {
+func (r *recorded) next(_ string, n int) int {
 	if r.at >= len(r.list) {
 		return 0
 	}
@@ -44,6 +44,22 @@ func (r *recorded) next(n int) int {
 		return 0
 	}
 	return c
+}
+
+// bySite is a source from lists of earlier choices, one for each site: a question that
+// is no longer asked does not shift the answers to the others.
+type bySite map[string][]uint32
+
+func (b bySite) next(site string, n int) int {
+	list := b[site]
+	if len(list) == 0 {
+		return 0
+	}
+	b[site] = list[1:]
+	if c := int(list[0]); c < n {
+		return c
+	}
+	return 0
 }
 
 // Decide returns a number in [0, n): every choice in the world is one of its
@@ -60,13 +76,16 @@ func (w *World) decide(site string, n int, fromTop bool) int {
 	if n == 1 {
 		return 0
 	}
-	c := w.source.next(n)
+	c := w.source.next(site, n)
 	if _, seeded := w.source.(drawn); seeded && fromTop {
 		c = n - 1 - c
 	}
 	w.choices = append(w.choices, uint32(c))
 	if w.opts.Ask {
 		w.asked = append(w.asked, question{site, n})
+		if !ofPolicy(site) {
+			w.flat = append(w.flat, uint32(c))
+		}
 	}
 	w.mixString(site)
 	w.mix(uint64(n)<<32 | uint64(c))
@@ -90,6 +109,10 @@ func (w *World) Chance(site string, perMille int) bool {
 // Choose implements fault.Chooser: what is asked in thousandths has its faults among the
 // low numbers, so that choice 0 makes none.
 func (w *World) Choose(site string, n int) int { return w.decide(site, n, n == thousand) }
+
+// Flat returns the choices that repeat the run under the uniform policy, whatever its own
+// was. It needs [Options.Ask] and is for a world without [Options.Policy].
+func (w *World) Flat() []uint32 { return append([]uint32{0}, w.flat...) }
 
 // Choices returns the answers so far. The caller owns the slice; given back as
 // [Options.Choices] it repeats the run.

@@ -4,7 +4,7 @@ package sim
 // byte, two or four, by how many options it has. Behind the end all answers are 0.
 type fromBytes struct{ left []byte }
 
-func (b *fromBytes) next(n int) int {
+func (b *fromBytes) next(_ string, n int) int {
 	c := uint64(0)
 	for i := range width(n) {
 		if len(b.left) > 0 {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/loomwork/loom/event"
 )
@@ -70,6 +71,13 @@ func (l *Ledger) Call(c Call) *Call {
 // Return notes that a call returned; result is nil for an error.
 func (l *Ledger) Return(c *Call, result []byte) {
 	c.Returned, c.Result = l.history.Pos(), slices.Clone(result)
+}
+
+// open reports whether a call of a step below a path has not returned.
+func (l *Ledger) open(id event.ExecutionID, path string) bool {
+	return slices.ContainsFunc(l.Calls, func(c *Call) bool {
+		return c.Execution == id && c.Returned < 0 && strings.HasPrefix(c.Op, path+"/")
+	})
 }
 
 // See notes what a body saw.

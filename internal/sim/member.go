@@ -30,6 +30,7 @@ type Member struct {
 	// cannot know what it lost meanwhile.
 	distrusted bool
 	closing    bool
+	closedFrom int // place in the history at which it began to close
 	closed     bool
 	starting   int // clients that wait for the answer to a start
 	told       []Told
@@ -149,7 +150,7 @@ func (m *Member) Close() {
 	if m.closing {
 		return
 	}
-	m.closing = true
+	m.closing, m.closedFrom = true, m.c.History.Pos()
 	m.c.World.Note("%s closes", m.Node.name)
 	m.Do("close", 0, func(context.Context) {
 		if err := m.Runtime.Close(); err != nil && m.c.quiet {

@@ -23,7 +23,7 @@ type Outcome struct {
 // run runs a script once and judges it, while the backend is still open. The error is of
 // the backend, which did not open.
 func (s *Story) run(script *Script, verbose func(string)) (*Outcome, error) {
-	w := New(script.Seed, &Options{Choices: script.Choices, Bytes: script.Bytes, Ask: script.Ask,
+	w := New(script.Seed, &Options{Choices: script.Choices, Bytes: script.Bytes, sites: script.sites, Ask: script.Ask,
 		Policy: s.Policy, MaxSteps: s.MaxSteps, Replay: s.Replay, Verbose: verbose})
 	backend, done, err := s.Open(w)
 	if err != nil {

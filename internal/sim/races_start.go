@@ -16,6 +16,7 @@ func startRaces() []Race {
 		{"race 1: two nodes start one id, the winner's answer is lost", lostStart},
 		{"race 2: the same, and another node has claimed it when the winner asks again", claimedStart},
 		{"race 11: an id that was deleted is started again", deletedAndStarted},
+		{"a start is refused by what is deleted before it reads that back", deletedBeforeReadBack},
 		{"race 26: a start times out, its first copy still travels, and it is made again", lateStart},
 		{"race 38: reconcile comes while the answer to a start is on its way", reconciledStart},
 	}
@@ -76,6 +77,42 @@ func deletedAndStarted(c *Cluster) {
 	p := flowOf(effect("pay", time.Millisecond))
 	c.begin(ms[0], p)
 	c.await("the end", func() bool { return c.head().State.Terminal() })
+	remove := c.deleting()
+	s := c.begin(ms[1], p)
+	c.must(errors.Is(s.Err, loom.ErrDeleting), "a start meanwhile was told %v", s.Err)
+	c.forget()
+	remove()
+	c.startedAfresh(func() *Start { return c.begin(ms[1], p) })
+}
+
+// deletedBeforeReadBack keeps a start that was refused from reading back what refused it
+// until that has been deleted: it is sent once more, alone.
+func deletedBeforeReadBack(c *Cluster) {
+	ms := c.open(2)
+	p := flowOf(effect("pay", time.Millisecond))
+	c.begin(ms[0], p)
+	c.await("the end", func() bool { return c.head().State.Terminal() })
+	reads := false
+	ms[1].Link.Faults.Plan(func(call *fault.Call) fault.Fault {
+		if reads || call.Op != fault.Read {
+			return fault.Fault{Act: fault.Pass}
+		}
+		reads = true
+		return fault.Fault{Act: fault.Slow, Delay: c.some(c.Config.Lease)/2 + 5*time.Millisecond}
+	})
+	c.forget()
+	c.startedAfresh(func() *Start {
+		s := c.Start(ms[1], raced, p, 0)
+		c.await("the start to look what refused it", func() bool { return reads })
+		c.deleting()()
+		c.await("the answer to the start", func() bool { return s.Answered })
+		return s
+	})
+}
+
+// deleting claims the raced execution, which has ended, for its deletion, and returns what
+// carries that out.
+func (c *Cluster) deleting() (remove func()) {
 	link := c.World.outside.Connect(c.Backend, c.History, noFaults, nil)
 	h := c.head()
 	var nonce store.Nonce
@@ -83,21 +120,29 @@ func deletedAndStarted(c *Cluster) {
 	res, err := link.Store.Log.Commit(c.ctx(), store.Request{Execution: raced, Nonce: nonce, Expect: h.Tip, Seen: h.Mail,
 		Claim: &store.Claim{When: store.AtEnd}, State: store.StateDeleting})
 	c.must(err == nil && res[0].Outcome == store.Committed, "the operator's claim: %+v, %v", res, err)
-	s := c.begin(ms[1], p)
-	c.must(errors.Is(s.Err, loom.ErrDeleting), "a start meanwhile was told %v", s.Err)
-	// What is held against one incarnation is not held against the next.
+	return func() {
+		for done := false; !done && err == nil; {
+			done, err = link.Store.Deleter.Delete(c.ctx(), raced, res[0].Tip)
+		}
+		c.must(err == nil, "deleting: %v", err)
+	}
+}
+
+// forget forgets what is held against the incarnation that is to be deleted: it is not
+// held against the next.
+func (c *Cluster) forget() {
 	c.Book.Starts = c.Book.Starts[:0]
 	clear(c.keys)
 	clear(c.steps)
-	for done := false; !done && err == nil; {
-		done, err = link.Store.Deleter.Delete(c.ctx(), raced, res[0].Tip)
-	}
-	c.must(err == nil, "deleting: %v", err)
+}
+
+// startedAfresh makes a start of an id that is deleted: it begins a life of its own.
+func (c *Cluster) startedAfresh(start func() *Start) {
 	before := c.calls()
-	s = c.begin(ms[1], p)
+	s := start()
 	c.must(s.Err == nil, "the second start was told %v", s.Err)
 	c.await("the second end", func() bool { return c.head().State.Terminal() })
-	h = c.head()
+	h := c.head()
 	c.must(h.Tip.Fence == 0 && c.calls() == before+1, "token %d, %d calls", h.Tip.Fence, c.calls())
 }
 

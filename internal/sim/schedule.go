@@ -63,6 +63,15 @@ func (s *schedule) init(w *World, p Policy) {
 	}
 }
 
+// ofPolicy reports whether a question is the scheduler's own.
+func ofPolicy(site string) bool {
+	switch site {
+	case "policy", "changes", "change", "preempt", "victim", "priority", "fiber":
+		return true
+	}
+	return false
+}
+
 // Policy returns the policy that is in force.
 func (w *World) Policy() Policy { return w.sched.policy }
 
@@ -98,6 +107,9 @@ func (s *schedule) take(w *World) *fiber {
 		s.change(w)
 	}
 	i := s.choose(w)
+	if w.opts.Ask && len(w.runnable) > 1 && s.policy != Fair {
+		w.flat = append(w.flat, uint32(i))
+	}
 	f := w.runnable[i]
 	w.runnable = slices.Delete(w.runnable, i, i+1)
 	return f

@@ -13,6 +13,8 @@ type Script struct {
 	Acts int
 	// Ask keeps the questions beside the answers.
 	Ask bool
+
+	sites bySite // as the option; nil for none
 }
 
 // drawn reports whether the seed is all there is to it.

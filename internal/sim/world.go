@@ -13,6 +13,8 @@ type Options struct {
 	Choices []uint32
 	// Bytes, if not nil, answers decisions too: see [World.Bytes].
 	Bytes []byte
+	// sites answers them from lists of their own; it is used up.
+	sites bySite
 	// Ask keeps what was asked beside what was answered.
 	Ask bool
 	// Policy of the scheduler; the zero value draws one from the seed.
@@ -39,6 +41,7 @@ type World struct {
 
 	choices []uint32
 	asked   []question // with Options.Ask
+	flat    []uint32   // with Options.Ask: what the uniform policy would have to choose
 	digest  uint64
 	trace   trace
 
@@ -80,6 +83,8 @@ func New(seed uint64, o *Options) *World {
 		w.source = &recorded{list: w.opts.Choices}
 	case w.opts.Bytes != nil:
 		w.source = &fromBytes{left: w.opts.Bytes}
+	case w.opts.sites != nil:
+		w.source = w.opts.sites
 	default:
 		w.source = newDrawn(seed)
 	}
