@@ -15,10 +15,15 @@ SEED ?= 1
 RUN ?= Sim
 SHRINK ?=
 LONG_SECONDS ?= 1800
+# How many seeds "make sim-pr" runs.
+PR_SEEDS ?= 10000
 # Interruptions of a run that "make explore" enumerates.
 BOUND ?= 4
 # Time for each fuzz target.
 FUZZ_TIME ?= 20s
+# How often an input is tried smaller. A simulated story takes a thousand times as long as
+# a codec, and the tool would spend its time on that.
+FUZZ_MINIMIZE ?= 4x
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
@@ -50,6 +55,7 @@ sabotage: ## plant each known defect, and see that the tests find it
 .PHONY: race
 race: ## the race detector on everything that has concurrency of its own
 	@CGO_ENABLED=1 LOOM_SIM_SECONDS=5 go test -race -count=1 -timeout=20m $(RACE) ./internal/sim/...
+	@GOMAXPROCS=1 go test -count=1 -run SimDigests ./internal/sim
 	@$(if $(wildcard sqlite/go.mod),CGO_ENABLED=1 go test -race -count=1 -timeout=20m -skip '$(RACE_SLOW)' ./sqlite/...)
 
 .PHONY: lint
@@ -83,11 +89,25 @@ sim-long: ## search for failing seeds: make sim-long LONG_SECONDS=1800
 explore: ## every order of the small stories, with more interruptions than "make test": make explore BOUND=4
 	@LOOM_EXPLORE_BOUND=$(BOUND) $(TALLY) test -v -packages ./internal/sim -flags "-count=1 -timeout=0 -run SimExplore"
 
+.PHONY: sim-pr
+sim-pr: ## 10,000 random stories and the races, each run twice, on all cores, with counts
+	@LOOM_SIM_SEEDS=$(PR_SEEDS) $(TALLY) test -v -packages ./internal/sim -flags "-count=1 -timeout=60m -run SimCluster$$"
+
+.PHONY: determinism
+determinism: ## the same logs with one processor, with two, and under the race detector
+	@GOMAXPROCS=1 go test -count=1 -run SimDigests ./internal/sim
+	@GOMAXPROCS=2 go test -count=1 -run SimDigests ./internal/sim
+	@CGO_ENABLED=1 GOMAXPROCS=2 go test -race -count=1 -run SimDigests ./internal/sim
+
+.PHONY: corpus
+corpus: ## find, shrink and write a script for each planted defect anew, ten minutes
+	@go test -count=1 -timeout=60m -tags=loomsabotage -v -run EveryDefectOfTheCorpus ./internal/sim -update
+
 .PHONY: fuzz
 fuzz: ## every fuzz target of every module for FUZZ_TIME
 	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; for p in $$(go list ./...); do \
 		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-			echo "# $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) $$p; done; done; done
+			echo "# $$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(FUZZ_TIME) -fuzzminimizetime $(FUZZ_MINIMIZE) $$p; done; done; done
 
 .PHONY: bench
 bench: ## the workloads of the speed goals, each beside the raw store of the same run

@@ -5,8 +5,10 @@ package sim
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -30,33 +32,87 @@ func TestEveryDefectIsFound(t *testing.T) {
 	if by := otherwise(); by != "" {
 		t.Fatalf("%s finds something although nothing is planted", by)
 	}
-	share := budget() / time.Duration(len(defects))
-	var kills []int // seeds to the kill, of those that random stories found
+	share := budget() * 2 / 3 / time.Duration(len(defects)) // the rest is for the single policies
+	var rows []kill
 	for _, d := range defects {
 		t.Run(d.Name, func(t *testing.T) {
 			sabotage.Set(d.Name)
-			seeds, err := randomly(share)
-			by := fmt.Sprintf("a story, seed %d", seeds)
+			k := kill{defect: d.Name}
+			seeds, err := randomly(Drawn, share, 0)
 			if err == nil {
-				by = otherwise()
-				if by == "" { // no clock may decide whether a defect is found
-					if seeds, err = randomly(0); err != nil {
-						by = fmt.Sprintf("a story, seed %d", seeds)
+				k.by = otherwise()
+				if k.by == "" { // no clock may decide whether a defect is found
+					seeds, err = randomly(Drawn, 0, 600)
+				}
+			}
+			if err != nil {
+				k.by, k.seeds[0] = fmt.Sprintf("a story, seed %d", seeds), seeds
+				for i, p := range []Policy{Uniform, Priorities} {
+					k.limit = min(2*seeds+20, 400)
+					if n, err := randomly(p, 0, k.limit); err != nil {
+						k.seeds[1+i] = n
 					}
 				}
-			} else {
-				kills = append(kills, seeds)
 			}
-			if by == "" {
+			if k.by == "" {
 				t.Fatalf("nobody finds it: %s", d.What)
 			}
-			t.Logf("found by %s", by)
+			rows = append(rows, k)
 			t.Log("tally: defects=1")
 		})
 	}
-	slices.Sort(kills)
-	if n := len(kills); n > 0 {
-		t.Logf("random stories found %d of %d, the median at seed %d", n, len(defects), kills[n/2])
+	report(t, rows)
+}
+
+// kill says who found a defect, and how many seeds that took with all policies by turns,
+// with the uniform one and with priorities; 0 for not found, in limit seeds.
+type kill struct {
+	defect, by string
+	seeds      [3]int
+	limit      int
+}
+
+// report prints the table of kills and the medians over the defects that random stories
+// found. One that a policy did not find counts as found after all others.
+func report(t *testing.T, rows []kill) {
+	t.Helper()
+	var b strings.Builder
+	var found [3][]int
+	show := func(k *kill, i int) string {
+		if n := k.seeds[i]; n > 0 {
+			return fmt.Sprint(n)
+		}
+		return fmt.Sprint("> ", k.limit)
+	}
+	fmt.Fprintf(&b, "%-24s %-40s %8s %8s %10s\n", "defect", "found by", "mixed", "uniform", "priorities")
+	for i := range rows {
+		k := &rows[i]
+		if k.seeds[0] == 0 {
+			fmt.Fprintf(&b, "%-24s %-40s\n", k.defect, k.by)
+			continue
+		}
+		fmt.Fprintf(&b, "%-24s %-40s %8s %8s %10s\n", k.defect, k.by, show(k, 0), show(k, 1), show(k, 2))
+		for p, n := range k.seeds {
+			if n == 0 {
+				n = math.MaxInt
+			}
+			found[p] = append(found[p], n)
+		}
+	}
+	t.Logf("\n%s", &b)
+	n := len(found[0])
+	if n == 0 {
+		t.Error("random stories found nothing")
+		return
+	}
+	t.Logf("random stories found %d of %d", n, len(rows))
+	for p, name := range []string{"mixed", "uniform", "priorities"} {
+		slices.Sort(found[p])
+		missed := len(found[p]) - len(found[p][:sort.SearchInts(found[p], math.MaxInt)])
+		if m := found[p][n/2]; m < math.MaxInt {
+			t.Logf("tally: median_seeds_to_kill_%s=%d", name, m)
+		}
+		t.Logf("%s: %d of these %d not found in their seeds", name, missed, n)
 	}
 }
 
@@ -67,15 +123,11 @@ func budget() time.Duration {
 	return time.Minute
 }
 
-// randomly runs seeds for a while, or 600 of them for no while at all, and returns at
+// randomly runs seeds for a while, or so many of them if no time is given, and returns at
 // which one a story failed.
-func randomly(limit time.Duration) (seeds int, err error) {
-	s := &Story{Open: inMemory, Once: true, Config: func(w *World) Config {
-		c := Draw(w)
-		w.opts.MaxSteps = 60_000 // a defect that spins is found soon
-		return c
-	}}
-	for end := time.Now().Add(limit); err == nil && (time.Now().Before(end) || limit == 0 && seeds < 600); {
+func randomly(p Policy, limit time.Duration, most int) (seeds int, err error) {
+	s := &Story{Open: inMemory, Once: true, Policy: p, MaxSteps: 60_000} // a defect that spins is found soon
+	for end := time.Now().Add(limit); err == nil && (time.Now().Before(end) || limit == 0 && seeds < most); {
 		seeds++
 		_, err = s.Seed(uint64(seeds))
 	}
