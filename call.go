@@ -8,6 +8,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/kernel"
+	"github.com/loomwork/loom/internal/rt"
 	"github.com/loomwork/loom/internal/sabotage"
 )
 
@@ -148,15 +149,31 @@ func (s *step) invoke(ctx *effectContext) (result json.RawMessage, verdict Verdi
 			result, err = nil, panicError(kernel.NewPanic(p))
 		}
 	}()
-	if ctx.asks {
+	switch {
+	case ctx.asks:
 		result, verdict, err = s.verify(ctx)
-	} else {
+	case ctx.run.rt.stage != nil:
+		result, err = s.callOnStage(ctx)
+	default:
 		result, err = s.call(ctx)
 	}
 	if err != nil && ctx.timedOut() {
 		err = &attemptTimeout{after: s.timeout.String(), err: err}
 	}
 	return result, verdict, err
+}
+
+// callOnStage lets a test of a flow answer in place of the effect.
+func (s *step) callOnStage(ctx *effectContext) (json.RawMessage, error) {
+	v, err := ctx.run.rt.stage.Effect(ctx, rt.EffectCall{Execution: string(ctx.run.id), Name: s.name, Path: ctx.op.Path,
+		Attempt: ctx.attempt, ReadOnly: s.readOnly, Do: func(ctx context.Context) (any, error) { return s.call(ctx) }})
+	if err != nil {
+		return nil, err
+	}
+	if raw, written := v.(json.RawMessage); written {
+		return raw, nil
+	}
+	return s.encodeResult(v)
 }
 
 // attemptTimeout is an attempt that took longer than it may.

@@ -58,6 +58,9 @@ func (x *run) aborted(from event.Seq, cause error) {
 // warn tells people.
 func (r *Runtime) warn(id event.ExecutionID, err error) {
 	r.log.Warn("loom: "+err.Error(), "execution", string(id))
+	if r.stage != nil {
+		r.stage.Warn(string(id), err)
+	}
 	if r.hooks.OnWarn != nil {
 		r.aside(id, func() { r.hooks.OnWarn(id, err) })
 	}

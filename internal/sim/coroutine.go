@@ -57,6 +57,7 @@ func (c *coroutine) enterBody() {
 	c.state = active
 	c.in <- struct{}{}
 	<-c.out
+	c.n.w.took()
 }
 
 func (c *coroutine) run() {
@@ -69,6 +70,7 @@ func (c *coroutine) run() {
 		c.out <- struct{}{}
 	}()
 	<-c.in
+	c.n.w.took()
 	c.fn(c.yield)
 }
 
@@ -77,6 +79,7 @@ func (c *coroutine) yield() {
 	c.state = suspended
 	c.out <- struct{}{}
 	<-c.in
+	c.n.w.took()
 	c.n.enter()
 }
 

@@ -49,6 +49,7 @@ func (w *World) spawn(n *Node, name string, fn func()) {
 	go func() {
 		defer w.exit(f)
 		<-f.gate
+		w.took()
 		if f.killed {
 			return
 		}
@@ -106,6 +107,7 @@ func (w *World) give(f *fiber) {
 	}
 	w.hand(next)
 	<-f.gate
+	w.took()
 	if f.killed {
 		runtime.Goexit()
 	}
@@ -124,8 +126,12 @@ func (w *World) hand(f *fiber) {
 // pick takes the next fiber out of the runnable ones and makes it the current
 // one; nil if the world is over.
 func (w *World) pick() *fiber {
-	for w.failure == nil {
+	for w.failure == nil && !w.abandoned.Load() {
 		w.poll()
+		if stack := w.foreign.Load(); stack != nil {
+			w.Fail("%s", foreignText(*stack))
+			break
+		}
 		if len(w.runnable) > 0 {
 			if w.steps.Add(1) > w.opts.MaxSteps {
 				w.Fail("no progress: %d steps", w.opts.MaxSteps)
@@ -139,6 +145,10 @@ func (w *World) pick() *fiber {
 			return f
 		}
 		if w.mainDone {
+			break
+		}
+		if w.opts.Horizon > 0 && w.now > w.opts.Horizon {
+			w.Fail("nothing has come of %v of waiting; waiting: %s", w.opts.Horizon, w.waiters())
 			break
 		}
 		if !w.advance() {
@@ -172,5 +182,6 @@ func (w *World) unwind(f *fiber) {
 	w.cur = f
 	f.gate <- struct{}{}
 	<-w.back
+	w.took()
 	w.cur = saved
 }

@@ -33,6 +33,8 @@ type Node struct {
 	plan   []planned
 	each   func() // called at each await point; nil for nothing
 
+	visitors []*fiber // of other nodes, that wait for something of this one
+
 	paused bool
 	dead   bool
 }
@@ -138,8 +140,12 @@ func (n *Node) Yield() {
 
 // enter ends the calling fiber if it is one of a dead node, or is being unwound.
 func (n *Node) enter() {
+	n.w.native()
 	n.w.dying()
 	if n.dead {
+		if n.w.opts.Gone != nil {
+			n.w.opts.Gone(n, false)
+		}
 		n.w.Fail("a fiber of another node calls the dead node %s", n.name)
 	}
 }
@@ -188,6 +194,7 @@ func (n *Node) Crash() {
 	if n == n.w.outside {
 		panic("sim: the outside does not crash")
 	}
+	n.w.native()
 	n.w.dying()
 	if n.dead {
 		return
@@ -195,6 +202,9 @@ func (n *Node) Crash() {
 	n.w.Note("crash of %s", n.name)
 	self := n.w.cur
 	n.w.end(n)
+	for _, f := range n.visitors {
+		n.w.ready(f)
+	}
 	if self != nil && self.node == n {
 		runtime.Goexit()
 	}

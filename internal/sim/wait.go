@@ -92,7 +92,8 @@ func (l *latch) Wait(ctx context.Context) error {
 func (n *Node) wait(ctx context.Context, why string, ready func() bool, enlist func(*fiber)) error {
 	n.enter()
 	w := n.w
-	if w.cur.node != n {
+	visits := w.cur.node != n
+	if visits && w.opts.Gone == nil {
 		w.Fail("%s waits for a %s of %s", w.cur, why, n)
 	}
 	n.point(why)
@@ -114,9 +115,15 @@ func (n *Node) wait(ctx context.Context, why string, ready func() bool, enlist f
 		f := w.cur
 		enlist(f)
 		stop := w.watchContext(ctx, func() { w.ready(f) })
+		if visits {
+			n.visitors = append(n.visitors, f)
+		}
 		w.block(why)
 		stop()
 		enlist(nil)
+		if visits {
+			n.left(f)
+		}
 		n.enter()
 	}
 }

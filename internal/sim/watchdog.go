@@ -15,6 +15,9 @@ const patience = 60 * time.Second
 // watch ends the process, with all stacks, when the world stands still in real
 // time; the goroutine that hangs can be stopped by nobody else.
 func (w *World) watch() (stop func()) {
+	if w.opts.Stuck != nil {
+		return w.watchVisitors()
+	}
 	last := int64(-1)
 	var t *time.Timer
 	t = time.AfterFunc(patience, func() {

@@ -28,6 +28,20 @@ type Options struct {
 	// Replay returns the command that repeats this run, for a failure's text; nil
 	// for none.
 	Replay func(seed uint64) string
+	// Gone, if set, lets fibers call and wait on nodes that are not their own, and is
+	// called on one that has to do with a node which has crashed: it calls it, or waited
+	// for something of it. Gone does not return. A goroutine that is no fiber and calls
+	// the world fails it.
+	Gone func(n *Node, waited bool)
+	// Horizon is the virtual time at which the run fails because it leads nowhere; 0 for
+	// none.
+	Horizon time.Duration
+	// Patience is how long one step may take in real time; 0 for [patience].
+	Patience time.Duration
+	// Stuck, if set, is told of a step that takes longer, with the stacks of what runs,
+	// and Run returns, whose goroutines are left behind then. Without it the process
+	// ends.
+	Stuck func(stacks string)
 	// Verbose, if set, gets every line of the trace as it happens.
 	Verbose func(line string)
 }
@@ -61,6 +75,10 @@ type World struct {
 	cur      *fiber
 	mainDone bool
 	failure  *Failure
+
+	holder    atomic.Uintptr         // the goroutine with the token, where visitors are allowed
+	foreign   atomic.Pointer[string] // the stack of a goroutine that is no fiber
+	abandoned atomic.Bool            // a step does not end, and Run has returned
 
 	home chan struct{} // the token comes back to Run
 	back chan struct{} // an unwound fiber gives the token to its unwinder
@@ -119,6 +137,10 @@ func (w *World) Run(main func()) error {
 	w.spawn(w.outside, "main", func() { main(); w.mainDone = true })
 	w.hand(w.pick())
 	<-w.home
+	if w.abandoned.Load() {
+		return &Failure{Seed: w.seed, Step: w.steps.Load(), Reason: "a step does not end"}
+	}
+	w.took()
 	if w.failure == nil {
 		w.leaks()
 	}
