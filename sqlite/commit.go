@@ -7,6 +7,7 @@ import (
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/store"
+	sqlite3 "zombiezen.com/go/sqlite"
 )
 
 // Commit implements store.Log. Results of requests that the writer has not
@@ -178,10 +179,22 @@ func (t *tx) append(key int64, events []event.Envelope) error {
 		bindBlob(st, 5, e.Payload)
 		bindBlob(st, 6, e.Meta)
 		if _, err := st.Step(); err != nil {
-			return err
+			return taken(err, e)
 		}
 	}
 	return nil
+}
+
+// taken says what it means that an event could not be inserted. What is a conflict
+// was told from the head row, which this transaction holds: a slot that is taken
+// all the same stands beyond the head, and no store wrote it there. The engine
+// names its own primary key by a code; any other constraint that fires is one that
+// Loom does not know, and neither is ever a refusal.
+func taken(err error, e *event.Envelope) error {
+	if sqlite3.ErrCode(err) == sqlite3.ResultConstraintPrimaryKey {
+		return corrupt("event %s is there, beyond the head of its log", e.ID())
+	}
+	return err
 }
 
 func (t *tx) label(name, value string, key int64) error {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loomwork/loom/store/storetest"
+	"github.com/loomwork/loom/store/storetest/seedapi"
 )
 
 // bench opens the file at path for the conformance kit, which moves its clock.
@@ -42,4 +43,12 @@ func TestConformance(t *testing.T) {
 // claim A-25, claim A-26
 func TestConformanceWithoutIncarnations(t *testing.T) {
 	storetest.Run(t, opener(t, SchemaVersion(1)), storetest.Claim{SPI: "2.2.0"})
+}
+
+func TestOlderOperations(t *testing.T) {
+	seedapi.Run(t, opener(t), storetest.Claim{SPI: "2.3.0"})
+}
+
+func TestOlderOperationsWithoutIncarnations(t *testing.T) {
+	seedapi.Run(t, opener(t, SchemaVersion(1)), storetest.Claim{SPI: "2.2.0"})
 }
