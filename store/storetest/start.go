@@ -43,6 +43,7 @@ func startCases() []Case {
 				p.failf("the refusal of what does not exist shows %+v, owner %q", absent.Tip, absent.Owner)
 			}
 		}},
+		Case{Name: "start/conflict-fields", Quote: ruleAnswer, Parts: indexed, run: conflictFields}, // claim B-19
 		Case{Name: "start/clock", Quote: "the store's clock, never later than the answer's arrival", run: func(p *probe) {
 			p.node("n1")
 			before := p.lease("n1", 1e9).Now
@@ -86,4 +87,32 @@ func startHead(p *probe) {
 	if _, ok, err := p.s.Index.Get(p.ctx, "none"); ok || err != nil {
 		p.failf("Get of what does not exist: %v, %v", ok, err)
 	}
+}
+
+// conflictFields compares everything that a conflict's answer says, whichever
+// uniqueness of a backend stands behind it.
+func conflictFields(p *probe) {
+	p.node("n1")
+	p.must(p.birthFor("c", "n1"))
+	is := func(what string, req store.Request, why store.Refusal) {
+		h := p.head("c")
+		got := p.refused(req, why)
+		got.Now = 0
+		want := store.Result{Outcome: store.Refused, Refusal: why, Tip: h.Tip, Owner: h.Owner, State: h.State, Mail: h.Mail}
+		if got != want {
+			p.failf("%s: %+v, want %+v", what, got, want)
+		}
+	}
+	twin := p.birthFor("c", "n1")
+	is("a start of what exists", twin, store.RefusedHead)
+	other := p.birth("c")
+	other.Events[0].Payload = []byte(`{"flow":"other","input":1,"seed":"01"}`)
+	is("another start of it", other, store.RefusedHead)
+	res := p.must(p.step("c", store.Result{Tip: p.tip("c"), Owner: "n1"}))
+	slot := p.step("c", store.Result{Tip: res.Tip, Owner: "n1"})
+	slot.Expect.Head, slot.Expect.Mark, slot.Events = 0, store.Nonce{}, events("c", 1, 1)
+	is("a slot that is taken", slot, store.RefusedHead)
+	p.must(p.take("c", res, "n1", store.Mine))
+	is("a start of what was claimed since", twin, store.RefusedFence)
+	is("a slot that is taken, under an old token", slot, store.RefusedFence)
 }
