@@ -118,6 +118,7 @@ type Cluster struct {
 	quiet    bool
 	mints    int
 	during   func(m *Member, op string) // called within each effect; nil for nothing
+	struck   int                        // place in the history of a sweep's blow, -1 for none
 	forced   bool                       // an operator takes executions whoever owns them
 	minted   map[event.ExecutionID]bool
 	programs map[event.ExecutionID]Program // by chosen id
@@ -131,7 +132,7 @@ var noFaults fault.Rates
 // NewCluster returns a cluster without members.
 func NewCluster(w *World, backend store.Store, cfg Config) *Cluster {
 	c := &Cluster{World: w, Config: cfg, Backend: backend, History: NewHistory(w),
-		policy: w.Policy(), did: map[string]int{}, minted: map[event.ExecutionID]bool{}, keys: map[string]string{}, steps: map[string]string{}}
+		struck: -1, policy: w.Policy(), did: map[string]int{}, minted: map[event.ExecutionID]bool{}, keys: map[string]string{}, steps: map[string]string{}}
 	if cfg.Delay > 0 {
 		w.opts.MaxDelay = cfg.Delay
 	}

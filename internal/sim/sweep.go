@@ -75,10 +75,47 @@ const (
 	SweepReply Sort = "reply" // of the node's k-th write is lost
 	SweepLost  Sort = "lost"  // the k-th write itself
 	SweepFail  Sort = "fail"  // the k-th store call fails
+
+	SweepShort   Sort = "short"   // a pause that a lease survives
+	SweepSuspend Sort = "suspend" // a pause during which the monotonic clock stands still
+	SweepAhead   Sort = "ahead"   // the node's wall clock jumps two hours ahead
+	SweepBehind  Sort = "behind"  // or back
+	SweepGate    Sort = "gate"    // the node's k-th write is held back for longer than a lease
+	SweepDeaf    Sort = "deaf"    // of the k-th write and the three after it the answers are lost
 )
 
 // Sorts returns the list.
-func Sorts() []Sort { return []Sort{SweepCrash, SweepPause, SweepReply, SweepLost, SweepFail} }
+func Sorts() []Sort {
+	return []Sort{SweepCrash, SweepPause, SweepReply, SweepLost, SweepFail, SweepShort, SweepSuspend, SweepAhead, SweepBehind, SweepGate, SweepDeaf}
+}
+
+// strike is what a sort does at an await point of n; nil if it does something to a
+// store call.
+func (s Sort) strike(c *Cluster, n *Node) func() {
+	pause := func(d time.Duration) {
+		n.Pause()
+		c.World.outside.After(d, n.Resume)
+	}
+	switch s {
+	case SweepCrash:
+		return n.Crash
+	case SweepPause:
+		return func() { pause(3 * c.Config.Lease) }
+	case SweepShort:
+		return func() { pause(c.Config.Lease / 2) }
+	case SweepSuspend:
+		return func() {
+			n.mono.Freeze(true)
+			c.World.outside.After(3*c.Config.Lease, func() { n.mono.Freeze(false) })
+			pause(3 * c.Config.Lease)
+		}
+	case SweepAhead:
+		return func() { n.wall.Jump(2 * time.Hour) }
+	case SweepBehind:
+		return func() { n.wall.Jump(-2 * time.Hour) }
+	}
+	return nil
+}
 
 // play is the golden flow with the k-th thing going wrong on the node that begins
 // it; nothing for k = 0. ends is called, on that node's side, when the flow first
@@ -87,13 +124,11 @@ func (g *Golden) play(c *Cluster, sort Sort, k int64, counted func(n int64)) {
 	a, helper := c.open(1)[0], c.open(1)[0]
 	n := a.Node
 	from, calls := n.Points(), int64(0)
-	if k > 0 && sort == SweepCrash {
-		n.AtPoint(from+k, n.Crash)
-	}
-	if k > 0 && sort == SweepPause {
+	strike := sort.strike(c, n)
+	if k > 0 && strike != nil {
 		n.AtPoint(from+k, func() {
-			n.Pause()
-			c.World.outside.After(3*c.Config.Lease, n.Resume)
+			c.struck = c.History.Pos()
+			strike()
 		})
 	}
 	a.Link.Faults.Plan(func(call *fault.Call) fault.Fault {
@@ -102,6 +137,14 @@ func (g *Golden) play(c *Cluster, sort Sort, k int64, counted func(n int64)) {
 		case sort == SweepReply && write:
 			if calls++; calls == k {
 				f.Act = fault.LoseReply
+			}
+		case sort == SweepDeaf && write:
+			if calls++; k > 0 && calls >= k && calls < k+4 {
+				f.Act = fault.LoseReply
+			}
+		case sort == SweepGate && write:
+			if calls++; calls == k {
+				f = fault.Fault{Act: fault.Slow, Delay: 3 * c.Config.Lease}
 			}
 		case sort == SweepLost && write:
 			if calls++; calls == k {
@@ -130,7 +173,7 @@ func (g *Golden) play(c *Cluster, sort Sort, k int64, counted func(n int64)) {
 	c.World.outside.Sleep(c.Config.Lease)
 	if counted != nil {
 		n := n.Points() - from
-		if sort != SweepCrash && sort != SweepPause {
+		if strike == nil {
 			n = calls
 		}
 		counted(n)
