@@ -21,6 +21,8 @@ func Tales() []Tale {
 		{Name: "two starters", Bound: unbounded, Fibers: 2, Play: starters(2), Check: startedOnce},
 		{Name: "three starters", Bound: 2, Fibers: 1, Play: starters(3), Check: startedOnce},
 		{Name: "two starters, one answer or request lost", Bound: unbounded, Fibers: 1, Mishaps: 1, Play: deafStarters, Check: startedOnce},
+		{Name: "two starters, up to four answers lost in a row", Bound: 1, Mishaps: 1, Play: deaferStarters, Check: startedOnce},
+		{Name: "a starter's caller gives up, and it is started again", Bound: 2, Fibers: 1, Mishaps: 1, Play: givenUp, Check: startedAgain},
 		{Name: "a starter is paused and recovered", Bound: 3, Mishaps: 1, Play: pausedStarter, Check: ownedCalls},
 		{Name: "a starter's lease lapses in its effect", Bound: 4, Fibers: 1, Play: lapsedStarter, Check: ownedCalls},
 		{Name: "two nodes wake one timer", Bound: unbounded, Fibers: 1, Play: wakers(2), Check: wokenOnce},
@@ -29,6 +31,7 @@ func Tales() []Tale {
 		{Name: "a message comes while its receiver parks", Bound: 4, Fibers: 1, Mishaps: 1, Play: mailAt(flowOf(append([]Step{mail("go")}, work().Steps...)...)), Check: receivedOnce},
 		{Name: "a message comes while its receiver ends", Bound: 4, Fibers: 1, Mishaps: 1, Play: mailAt(work()), Check: receivedNever},
 		{Name: "an end is deleted, started again and written to", Bound: 3, Fibers: 1, Play: deletedUnder},
+		{Name: "a survivor of a deleted execution comes back", Bound: 2, Mishaps: 1, Play: survivor},
 	}
 }
 

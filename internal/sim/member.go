@@ -32,7 +32,8 @@ type Member struct {
 	closing    bool
 	closedFrom int // place in the history at which it began to close
 	closed     bool
-	starting   int // clients that wait for the answer to a start
+	giveUp     func() // ends the wait of the last client with a limit
+	starting   int    // clients that wait for the answer to a start
 	told       []Told
 }
 
@@ -132,6 +133,7 @@ func (m *Member) Do(name string, limit time.Duration, fn func(ctx context.Contex
 		if limit > 0 {
 			inner, cancel := m.Node.WithCancel(ctx)
 			stop := m.Node.After(limit, func() { cancel(errGivenUp) })
+			m.giveUp = func() { cancel(errGivenUp) }
 			ctx = inner
 			defer func() { stop(); cancel(nil) }()
 		}
