@@ -65,7 +65,7 @@ func (x *run) call(op *kernel.Op) {
 	if op.Effect.ReadOnly {
 		x.readers++
 	}
-	ctx := &effectContext{run: x, op: op, attempt: op.Attempts + 1, asks: mustAsk(op)}
+	ctx := &effectContext{run: x, op: op, attempt: op.Attempts + 1, asks: mustAsk(op), progress: op.Progress}
 	op.Call = ctx
 	x.launch()
 	x.next = ctx
@@ -200,6 +200,11 @@ func (x *run) takePost() (moved bool) {
 			if !x.settle(l.answer) && !sabotage.On("answer-ignored") {
 				return true // the run is over; what else came is nobody's
 			}
+		case l.lost:
+			x.abort(errSuperseded)
+			return true
+		case l.progress != nil:
+			x.recordProgress(l)
 		case l.skipped:
 			x.returned(l.op)
 			x.calls = append(x.calls, l.op)

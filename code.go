@@ -32,6 +32,10 @@ const (
 	// ErrCleanup: something that the body left to do at its end did not succeed; see
 	// [Cleanup]. The texts and codes of what failed are in the same error.
 	ErrCleanup = Code(event.CodeCleanup)
+	// ErrNotEffect: the context is not one that an effect got.
+	ErrNotEffect = Code("not_an_effect")
+	// ErrSettled: the step was given up meanwhile, or another node drives its execution.
+	ErrSettled = Code("settled")
 	// ErrUnloading: a deferred function called a verb while its body was unwound.
 	ErrUnloading = Code("unloading")
 )
@@ -46,6 +50,8 @@ const (
 	ErrClosed = Code("closed")
 	// ErrDeleting: an execution of this id is being deleted; try again later.
 	ErrDeleting = Code("deleting")
+	// ErrTerminated: the execution was ended by [Runtime.Terminate].
+	ErrTerminated = Code(event.CodeTerminated)
 	// ErrDeadline: the execution's deadline passed.
 	ErrDeadline = Code(event.CodeDeadline)
 )

@@ -181,6 +181,7 @@ func (x *run) acknowledged(from event.Seq, events []event.Envelope) {
 	if from == event.None {
 		x.opened()
 	}
+	x.recorded()
 	if x.hooks != nil {
 		for _, e := range events {
 			x.wasDurable(e)

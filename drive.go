@@ -47,6 +47,10 @@ func (x *run) rounds() (call *effectContext, over bool) {
 		moved = x.takeMail() || moved
 		moved = x.fireDue() || moved
 		x.gather(false)
+		if err := x.m.Fault(); err != nil && !x.sending {
+			x.diverged(err)
+			return nil, true
+		}
 		switch {
 		case x.m.Ended() && !x.sending:
 			x.finish()
@@ -239,6 +243,7 @@ func (x *run) leave() {
 	_, bytes := x.j.Backlog()
 	x.rt.backlog.Add(-int64(bytes))
 	x.m.Unload()
+	x.refuseRecords()
 	x.hooks.close()
 	x.rt.left(func() { delete(x.rt.mu.live, x.id) })
 	if x.ending() == nil { // who looked while it was in the books passed it over

@@ -2,6 +2,7 @@ package loom
 
 import (
 	"context"
+	"encoding/json"
 	"sync"
 	"time"
 
@@ -21,6 +22,8 @@ type effectContext struct {
 	cause error // why it has ended, nil while it has not
 	done  chan struct{}
 	after []func() // to be called at the end; see AfterFunc
+	// progress is what the step recorded last.
+	progress json.RawMessage
 }
 
 type effectKey struct{}

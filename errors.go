@@ -21,7 +21,7 @@ func (e *StepError) Error() string { return e.Message }
 // ExecutionError is how an execution ended that did not complete.
 type ExecutionError struct {
 	ID     event.ExecutionID
-	Status fold.Status // failed or cancelled
+	Status fold.Status // failed, cancelled or terminated
 	RecordedError
 }
 

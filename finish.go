@@ -8,6 +8,7 @@ import (
 
 var stateOf = map[fold.Status]store.State{
 	fold.Completed: store.StateCompleted, fold.Failed: store.StateFailed, fold.Cancelled: store.StateCancelled,
+	fold.Terminated: store.StateTerminated,
 }
 
 // finish commits the end. It is handed to nobody before it is durable. While mail

@@ -52,8 +52,9 @@ func (r *Run[Out]) Durable(ctx context.Context) error {
 // Result waits until the execution has ended, here or elsewhere, and returns its
 // result once that is durable. It waits across crashes of the node that drives it.
 //
-// Errors: an [*ExecutionError] if it failed or was cancelled (which then matches
-// [ErrCancelled], and [ErrDeadline] if its deadline passed); once, a
+// Errors: an [*ExecutionError] if it failed, was cancelled (it then matches
+// [ErrCancelled], and [ErrDeadline] if its deadline passed) or terminated
+// ([ErrTerminated]); once, a
 // [*StorageWriteError] if this runtime could not write and let the execution go, or
 // a [*DivergedError] if its code does not fit the log: called again, Result follows
 // the store; [ErrNotFound]; an [*InputValidationError] if the result is not an Out;
@@ -75,6 +76,11 @@ func (r *Run[Out]) Signal(ctx context.Context, name string, v any, opts ...Signa
 // Cancel asks the execution to give way, see [Runtime.Cancel].
 func (r *Run[Out]) Cancel(ctx context.Context, reason string) error {
 	return r.rt.Cancel(ctx, string(r.id), reason)
+}
+
+// Terminate ends the execution at once, see [Runtime.Terminate].
+func (r *Run[Out]) Terminate(ctx context.Context, reason string) error {
+	return r.rt.Terminate(ctx, string(r.id), reason)
 }
 
 // result follows an execution to its end. own is a run to ask first.
@@ -173,6 +179,8 @@ func endingOf(p event.Payload) *ending {
 		return &ending{status: fold.Failed, failure: p.Error}
 	case event.ExecutionCancelled:
 		return &ending{status: fold.Cancelled, failure: p.Error}
+	case event.ExecutionTerminated:
+		return &ending{status: fold.Terminated, failure: fold.TerminatedFailure(p)}
 	}
 	return nil
 }

@@ -81,6 +81,8 @@ func (x *run) deliverOne() bool {
 			x.drop(m)
 			x.mail = slices.Delete(x.mail, i, i+1)
 			continue
+		case m.Name == terminateMessage:
+			x.terminate(m)
 		case m.Name == cancelMessage:
 			var body cancelBody
 			_ = json.Unmarshal(m.Body, &body) // a reason is for people; none is fine

@@ -42,8 +42,9 @@ type run struct {
 	stopBy    event.Time // when a stopping run no longer waits for its effects
 	sending   bool       // a commit is in flight on a fiber of its own
 	hooks     *hookQueue
-	clean     bool    // the owner before let go with nothing under way
-	finals    []final // what the body left to do at its end, in the order of registration
+	clean     bool        // the owner before let go with nothing under way
+	records   []*progress // that are not durable yet, in the order of their sequences
+	finals    []final     // what the body left to do at its end, in the order of registration
 
 	// Read by effects' fibers.
 	dead  atomic.Bool   // nothing may be called any more
@@ -60,6 +61,7 @@ type run struct {
 
 	mu struct {
 		sync.Mutex
+		gone     bool // nobody reads the post any more
 		driving  bool // somebody holds the driver's role
 		news     bool // something was said since the driver last listened
 		post     []letter
@@ -79,12 +81,14 @@ type ending struct {
 
 // letter is what another fiber has to say to the driver.
 type letter struct {
-	op      *kernel.Op
-	attempt int
-	skipped bool // an effect was not called
-	asked   bool // what came of an earlier call was asked for
-	verdict Verdict
-	result  []byte
+	op       *kernel.Op
+	attempt  int
+	skipped  bool // an effect was not called
+	progress *progress
+	lost     bool // the execution was taken away
+	asked    bool // what came of an earlier call was asked for
+	verdict  Verdict
+	result   []byte
 	// failure is what an effect's error is recorded as, nil for a result.
 	failure   *event.Failure
 	permanent bool // not to be tried again
@@ -187,8 +191,14 @@ func (x *run) takeAndDrive() {
 // send puts a letter into the run's post. The sender then pokes, or takes the role.
 func (x *run) send(l letter) {
 	x.mu.Lock()
-	x.mu.post = append(x.mu.post, l)
+	gone := x.mu.gone
+	if !gone {
+		x.mu.post = append(x.mu.post, l)
+	}
 	x.mu.Unlock()
+	if gone && l.progress != nil {
+		l.progress.fail(ErrSettled)
+	}
 }
 
 // stop asks the run to let its execution go.

@@ -42,35 +42,37 @@ func (r *Runtime) Signal(ctx context.Context, id, name string, v any, opts ...Si
 			return &NameError{What: "message id", Name: m.ID}
 		}
 	}
-	return r.post(ctx, event.ExecutionID(id), m)
+	_, err = r.post(ctx, event.ExecutionID(id), m)
+	return err
 }
 
 // Cancel asks an execution to give way; reason is for people. It returns once the
 // request is durable, not once the execution has ended. In the body, what [Sleep] and
 // [Await] wait for ends with [ErrCancelled]; the context of a running effect ends and
 // the effect is waited for, because what comes after must know the truth; verbs that
-// begin later return [ErrCancelled] and do nothing: a step that undoes what was done
-// cannot run in the cancelled execution yet, so what has to be undone is known from its
-// log and started as another execution. The errors are those of [Runtime.Signal].
+// begin later return [ErrCancelled] and do nothing, but in what the body registered with
+// [Cleanup] and [Compensate], which runs once it has returned. See [Runtime.Terminate] for
+// the hard form. The errors are those of [Runtime.Signal].
 func (r *Runtime) Cancel(ctx context.Context, id, reason string) error {
 	body, err := encode("reason", cancelBody{Reason: reason}, event.MaxMessageBytes)
 	if err != nil {
 		return err
 	}
-	return r.post(ctx, event.ExecutionID(id), store.Message{Name: cancelMessage, Body: body})
+	_, err = r.post(ctx, event.ExecutionID(id), store.Message{Name: cancelMessage, Body: body})
+	return err
 }
 
 // post puts a message into an execution's inbox and wakes who should look.
-func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Message) error {
+func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Message) (rec store.Receipt, err error) {
 	if err := id.Validate(); err != nil {
-		return err
+		return rec, err
 	}
 	if m.ID == "" {
 		m.ID = r.mint()
 	}
 	done, ok := r.begin(id)
 	if !ok {
-		return ErrClosed
+		return rec, ErrClosed
 	}
 	unowned := false
 	defer func() { // once it is off the books, or the scanner passes it over
@@ -80,21 +82,21 @@ func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Messag
 	}()
 	defer done()
 	if err := r.awaitBirth(ctx, id); err != nil {
-		return err
+		return rec, err
 	}
 	sent := r.world.Mono()
-	rec, err := r.deliver(ctx, id, m)
+	rec, err = r.deliver(ctx, id, m)
 	if err != nil {
-		return err
+		return rec, err
 	}
 	switch rec.Delivery {
 	case store.Posted:
 	case store.NoSuch:
-		return fmt.Errorf("loom: execution %s: %w", id, ErrNotFound)
+		return rec, fmt.Errorf("loom: execution %s: %w", id, ErrNotFound)
 	case store.Ended:
-		return fmt.Errorf("loom: execution %s: %w", id, ErrEnded)
+		return rec, fmt.Errorf("loom: execution %s: %w", id, ErrEnded)
 	default:
-		return fmt.Errorf("loom: execution %s: %w", id, ErrDeleting)
+		return rec, fmt.Errorf("loom: execution %s: %w", id, ErrDeleting)
 	}
 	r.node.saw(rec.Now, sent)
 	if x := r.liveRun(id); x != nil {
@@ -102,7 +104,7 @@ func (r *Runtime) post(ctx context.Context, id event.ExecutionID, m store.Messag
 	} else {
 		unowned = rec.Owner == ""
 	}
-	return nil
+	return rec, nil
 }
 
 // deliver posts a message, a few times if the store fails: its id makes a repeat

@@ -75,8 +75,10 @@ func statusOf(s store.State) fold.Status {
 	switch s {
 	case store.StateCompleted:
 		return fold.Completed
-	case store.StateFailed, store.StateTerminated:
+	case store.StateFailed:
 		return fold.Failed
+	case store.StateTerminated:
+		return fold.Terminated
 	case store.StateCancelled:
 		return fold.Cancelled
 	}

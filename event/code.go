@@ -13,5 +13,6 @@ const (
 	CodeExited         = "exited"            // a body or an effect ended its goroutine
 	CodeTooLarge       = "too_large"         // a result over the limit
 	CodeInvalidResult  = "invalid_result"    // a result that cannot be written down
+	CodeTerminated     = "terminated"        // ended from outside
 	CodeCleanup        = "cleanup_failed"    // what a body left to do at its end did not succeed
 )

@@ -24,6 +24,7 @@ var kinds = []struct {
 	{KindExecutionStarted, Inbound, decodeAs[ExecutionStarted]},
 	{KindEffectScheduled, Command, decodeAs[EffectScheduled]},
 	{KindEffectAttemptFailed, Passive, decodeAs[EffectAttemptFailed]},
+	{KindEffectProgressed, Passive, decodeAs[EffectProgressed]},
 	{KindEffectCompleted, Inbound, decodeAs[EffectCompleted]},
 	{KindEffectFailed, Inbound, decodeAs[EffectFailed]},
 	{KindTimerScheduled, Command, decodeAs[TimerScheduled]},
@@ -31,10 +32,12 @@ var kinds = []struct {
 	{KindMessageAwaited, Command, decodeAs[MessageAwaited]},
 	{KindMessageReceived, Inbound, decodeAs[MessageReceived]},
 	{KindCancelRequested, Inbound, decodeAs[CancelRequested]},
+	{KindVersionMarked, Command, decodeAs[VersionMarked]},
 	{KindOperatorRecovered, Passive, decodeAs[OperatorRecovered]},
 	{KindExecutionCompleted, Command, decodeAs[ExecutionCompleted]},
 	{KindExecutionFailed, Command, decodeAs[ExecutionFailed]},
 	{KindExecutionCancelled, Command, decodeAs[ExecutionCancelled]},
+	{KindExecutionTerminated, Passive, decodeAs[ExecutionTerminated]},
 }
 
 // Kinds returns every kind this build knows. The caller owns the slice.

@@ -40,6 +40,8 @@ func samples() []sample {
 		{false, EffectScheduled{Op: "charge#1"}},
 		{true, EffectAttemptFailed{Op: "charge#1", Attempt: 2, Error: full, NotBefore: 1_700_000_000_000_001}},
 		{false, EffectAttemptFailed{Op: "charge#1", Attempt: 1, Error: bare, NotBefore: 1}},
+		{true, EffectProgressed{Op: "upload#1", Value: raw}},
+		{false, EffectProgressed{Op: "upload#1", Value: null}},
 		{true, EffectCompleted{Op: "charge#1", Result: raw}},
 		{false, EffectCompleted{Op: "charge#1", Result: null}},
 		{true, EffectFailed{Op: "charge#1", Attempt: 3, Error: full}},
@@ -54,6 +56,8 @@ func samples() []sample {
 		{false, MessageReceived{Op: "approval#1", Name: "approval", Message: "m-1", Body: null}},
 		{true, CancelRequested{Cause: "asked", Message: "m-2", Reason: "the \\ customer\tleft"}},
 		{false, CancelRequested{Cause: "deadline"}},
+		{true, VersionMarked{Change: "new-tax", Version: 3}},
+		{false, VersionMarked{Change: "new-tax", Version: 1}},
 		{true, OperatorRecovered{By: "loom recover", Strikes: 8, TakenFrom: "01J00000000000000000000000"}},
 		{false, OperatorRecovered{By: "ann"}},
 		{true, ExecutionCompleted{Result: raw}},
@@ -62,6 +66,8 @@ func samples() []sample {
 		{false, ExecutionFailed{Error: bare}},
 		{true, ExecutionCancelled{Error: full}},
 		{false, ExecutionCancelled{Error: bare}},
+		{true, ExecutionTerminated{Message: "m-3", Reason: "it loops"}},
+		{false, ExecutionTerminated{Message: "m-3"}},
 	}
 }
 

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 
@@ -104,6 +105,20 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 		return s.begin(e, Op{Path: p.Op, Kind: Await, Name: p.Name, Due: p.Deadline})
 	case event.EffectAttemptFailed:
 		return s.attempt(e, p)
+	case event.EffectProgressed:
+		o := s.Op(p.Op)
+		if o == nil || o.Kind != Effect || !o.Open() {
+			return fmt.Sprintf("operation %s is no open effect", p.Op)
+		}
+		o.Progress, o.Last = p.Value, e.Sequence
+	case event.VersionMarked:
+		if _, ok := s.Versions[p.Change]; ok {
+			return fmt.Sprintf("a version of %s is marked already", p.Change)
+		}
+		if s.Versions == nil {
+			s.Versions = map[string]int{}
+		}
+		s.Versions[p.Change] = p.Version
 	case event.EffectCompleted:
 		return s.settleEffect(e, p.Op, OpCompleted, nil)
 	case event.EffectFailed:
@@ -141,10 +156,20 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 		s.Status, s.Failure = Failed, p.Error
 	case event.ExecutionCancelled:
 		s.Status, s.Failure = Cancelled, p.Error
+	case event.ExecutionTerminated:
+		if s.consumed[p.Message] {
+			return fmt.Sprintf("message %q is in the log already", p.Message)
+		}
+		s.Status, s.Failure = Terminated, TerminatedFailure(p)
 	case event.OperatorRecovered, event.Unknown:
 		// an operator's note, a newer build's fact: they move the head
 	}
 	return ""
+}
+
+// TerminatedFailure is the failure of an execution that was ended so.
+func TerminatedFailure(p event.ExecutionTerminated) *event.Failure {
+	return &event.Failure{Code: event.CodeTerminated, Message: cmp.Or(p.Reason, event.CodeTerminated)}
 }
 
 // giveWay ends what does not outlive a cancel: open timers and awaits, but not those

@@ -16,6 +16,8 @@ const (
 	Completed Status = "completed"
 	Failed    Status = "failed"
 	Cancelled Status = "cancelled"
+	// Terminated executions were ended from outside.
+	Terminated Status = "terminated"
 )
 
 // Terminal reports whether s is an end.
@@ -41,7 +43,10 @@ type State struct {
 	Ops []Op
 	// Cancel is the first request to cancel, nil for none.
 	Cancel *event.CancelRequested
-	// Result is set when Completed, Failure when Failed or Cancelled.
+	// Versions are the marked versions of changes in the body's code, by change; nil
+	// for none.
+	Versions map[string]int
+	// Result is set when Completed, Failure with every other end.
 	Result  json.RawMessage
 	Failure *event.Failure
 
@@ -85,8 +90,9 @@ type Op struct {
 	First    event.Seq  // where the log first names it
 	Last     event.Seq  // where it last does
 	Began    event.Time
-	Settled  event.Time // 0 while it is open
-	Error    string     // code of the last recorded error, "" for none
+	Settled  event.Time      // 0 while it is open
+	Progress json.RawMessage // what an effect last recorded of its progress, nil for nothing
+	Error    string          // code of the last recorded error, "" for none
 }
 
 // Open reports whether the operation is not settled.

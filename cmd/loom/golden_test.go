@@ -60,6 +60,7 @@ func TestJSONIsAContract(t *testing.T) {
 		{"recover_none", "recover", 0},
 		{"signal", "signal wait-1 approval true --message-id m-1", 0},
 		{"cancel", "cancel stuck-1 --reason why", 0},
+		{"terminate", "terminate wait-1 --yes --reason why", 0},
 		{"demo", "demo --dir tree --db demo.db --id audit-1 --kills 0", 0},
 		{"error_not_found", "show nothing", 3},
 		{"error_ambiguous", "show o --store sqlite:many.db", 2},

@@ -31,6 +31,10 @@ type Machine struct {
 	final     *Branch           // what runs between the body's end and the execution's, nil for none
 	finally   func(*Branch) End // its function
 
+	ahead    lookahead      // while a recorded turn runs
+	versions map[string]int // marked so far; not the fold's, which is behind while a turn runs
+	fault    error          // why the body cannot go on, see [Machine.Fault]
+
 	ops   map[string]*Op // open operations by path
 	opens opList         // the same, in the order of their creation
 	order uint64
@@ -90,6 +94,9 @@ func (m *Machine) State() *fold.State { return m.state }
 
 // SetMeta sets the metadata of the events that are added from now on.
 func (m *Machine) SetMeta(meta []byte) { m.meta = meta }
+
+// Open reports whether an operation may still be settled.
+func (m *Machine) Open(o *Op) bool { return o.Ending == Open && m.fault == nil && !m.Ended() }
 
 // Ended reports whether the log has its end.
 func (m *Machine) Ended() bool { return m.state.Status.Terminal() }

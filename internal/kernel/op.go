@@ -41,6 +41,8 @@ type Op struct {
 	Call any
 	// Inherited is the shell's: an earlier owner may have made this attempt.
 	Inherited bool
+	// Progress is what the effect last recorded of its progress, nil for nothing.
+	Progress json.RawMessage
 
 	Ending  Ending
 	Result  json.RawMessage

@@ -29,7 +29,7 @@ type step struct {
 // stepKinds are what a step may be; those that stand more than once are more
 // likely.
 var stepKinds = []string{"do", "do", "do", "read", "pair", "timer", "until", "await", "await", "within", "go", "go", "go",
-	"any", "all", "cancel", "name", "now", "else", "recover", "panic", "exit"}
+	"any", "all", "cancel", "name", "now", "version", "else", "recover", "panic", "exit"}
 
 func newProgram(rng *rand.Rand, depth int) *program {
 	p := &program{quits: rng.IntN(2) == 0, fails: rng.IntN(5) == 0}
@@ -191,6 +191,10 @@ func (x *runner) odd(b *Branch, s step) {
 	case "name":
 		path, denied := b.Name(s.name)
 		x.note(b, "name %s %d %x", path, denied, Entropy(b.Execution(), b.Seed(), path))
+	case "version":
+		v, denied := b.Version(s.name, 0, 1+int(s.name[0])%3)
+		x.note(b, "version %d %d", v, denied)
+		x.last += v
 	case "now":
 		x.note(b, "now %d", b.Now())
 	case "panic":
@@ -220,6 +224,9 @@ func (f *fate) next(r *rig) bool {
 			if !o.Cancelled {
 				can = append(can, func() { m.FailAttempt(o, fail, r.now+500) })
 			}
+			if !o.Effect.ReadOnly {
+				can = append(can, func() { m.Progress(o, json.RawMessage(fmt.Sprint(f.rng.IntN(100)))) })
+			}
 		case o.Name != "":
 			can = append(can, func() {
 				f.sent++
@@ -236,6 +243,10 @@ func (f *fate) next(r *rig) bool {
 	if f.rng.IntN(15) == 0 {
 		f.sent++
 		can = []func(){func() { r.cancel(fmt.Sprintf("m-%d", f.sent)) }}
+	}
+	if f.rng.IntN(60) == 0 {
+		f.sent++
+		can = []func(){func() { m.Terminate(event.ExecutionTerminated{Message: fmt.Sprintf("m-%d", f.sent)}) }}
 	}
 	if len(can) == 0 {
 		return false

@@ -3,8 +3,10 @@ package kernel
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
 	"github.com/loomwork/loom/internal/sabotage"
 )
 
@@ -90,32 +92,54 @@ func (m *Machine) between(r Recorded) error {
 
 // passive applies a recorded event that the body does not see.
 func (m *Machine) passive(r Recorded) error {
-	if p, ok := r.Payload.(event.EffectAttemptFailed); ok {
+	nobody := &Divergence{Sequence: r.Envelope.Sequence, Recorded: describe(r.Payload), Asked: nothing}
+	switch p := r.Payload.(type) {
+	case event.EffectAttemptFailed:
 		o := m.ops[p.Op]
 		if o == nil || o.Effect == nil {
-			return &Divergence{Sequence: r.Envelope.Sequence, Recorded: describe(r.Payload), Asked: nothing}
+			return nobody
 		}
 		o.Attempts, o.Intent = p.Attempt, r.Envelope.Sequence
 		m.setDue(o, p.NotBefore)
+	case event.EffectProgressed:
+		o := m.ops[p.Op]
+		if o == nil || o.Effect == nil {
+			return nobody
+		}
+		o.Progress = p.Value
 	}
 	return m.state.Apply(r.Envelope, r.Payload)
+}
+
+// complete reports whether the commands of a recorded turn are all there: what stands
+// behind them came after them.
+func complete(behind []Recorded) bool {
+	for _, r := range behind {
+		switch r.Payload.(type) {
+		case event.EffectAttemptFailed, event.EffectProgressed:
+			return true
+		}
+	}
+	return false
 }
 
 // repeat replays one turn: the inbound event in, and the events recorded behind
 // it.
 func (m *Machine) repeat(in Recorded, behind []Recorded, last bool) error {
+	whole := !last || complete(behind) // whether nothing may be asked beyond the recorded
+	m.ahead = lookahead{behind, whole}
 	if err := m.redeliver(in); err != nil {
 		return err
 	}
 	m.run()
+	m.ahead = lookahead{}
+	if m.fault != nil {
+		return m.fault
+	}
 	asked := m.asked
 	k := 0
-	whole := !last // whether nothing may be asked beyond the recorded
 	for _, r := range behind {
 		if r.Envelope.Kind.Role() == event.Passive {
-			if _, attempt := r.Payload.(event.EffectAttemptFailed); attempt {
-				whole = true // the turn's commands were all issued before
-			}
 			if err := m.passive(r); err != nil {
 				return err
 			}
@@ -135,6 +159,9 @@ func (m *Machine) repeat(in Recorded, behind []Recorded, last bool) error {
 	}
 	rest := append([]command(nil), asked[k:]...)
 	m.asked = m.asked[:0]
+	if m.state.Status == fold.Terminated {
+		return nil // whatever else the body asked for
+	}
 	if len(rest) > 0 && whole {
 		return &Divergence{Sequence: m.state.Head + 1, Recorded: nothing, Asked: describe(rest[0].p)}
 	}
@@ -220,6 +247,9 @@ func same(rec, asked event.Payload) bool {
 	case event.MessageAwaited:
 		a, ok := asked.(event.MessageAwaited)
 		return ok && r.Op == a.Op && r.Name == a.Name
+	case event.VersionMarked:
+		a, ok := asked.(event.VersionMarked)
+		return ok && r == a
 	case event.ExecutionCompleted:
 		a, ok := asked.(event.ExecutionCompleted)
 		return ok && bytes.Equal(r.Result, a.Result)
@@ -255,6 +285,10 @@ func describe(p event.Payload) string {
 		op = p.Op
 	case event.EffectFailed:
 		op = p.Op
+	case event.EffectProgressed:
+		op = p.Op
+	case event.VersionMarked:
+		op = p.Change + " version " + strconv.Itoa(p.Version)
 	case event.TimerScheduled:
 		op = p.Op
 	case event.TimerFired:

@@ -75,6 +75,10 @@ func again(r *rig, e event.Envelope) {
 		m.FailEffect(r.op(p.Op), p.Attempt, p.Error)
 	case event.EffectAttemptFailed:
 		m.FailAttempt(r.op(p.Op), p.Error, p.NotBefore)
+	case event.EffectProgressed:
+		m.Progress(r.op(p.Op), p.Value)
+	case event.ExecutionTerminated:
+		m.Terminate(p)
 	case event.TimerFired:
 		m.Fire(r.op(p.Op))
 	case event.MessageReceived:

@@ -36,6 +36,9 @@ func (m *Machine) FailEffect(o *Op, attempt int, f *event.Failure) {
 // FailAttempt records a failed attempt that will be repeated at notBefore. It
 // makes no turn.
 func (m *Machine) FailAttempt(o *Op, f *event.Failure, notBefore event.Time) {
+	if m.fault != nil {
+		return
+	}
 	o.Attempts++
 	seq := m.add(event.EffectAttemptFailed{Op: o.Path, Attempt: o.Attempts, Error: f, NotBefore: notBefore}, m.cfg.Stamp())
 	if !sabotage.On("attempt-not-durable") {
@@ -43,6 +46,20 @@ func (m *Machine) FailAttempt(o *Op, f *event.Failure, notBefore event.Time) {
 	}
 	m.setDue(o, notBefore)
 }
+
+// Progress records how far an open effect has come, and returns the event's sequence.
+// It makes no turn.
+func (m *Machine) Progress(o *Op, value json.RawMessage) event.Seq {
+	if m.fault != nil {
+		return m.state.Head
+	}
+	o.Progress = value
+	return m.add(event.EffectProgressed{Op: o.Path, Value: value}, m.cfg.Stamp())
+}
+
+// Terminate ends the execution from outside. The body is told nothing; its branches
+// stay as they are until the machine is unloaded.
+func (m *Machine) Terminate(p event.ExecutionTerminated) { m.add(p, m.cfg.Stamp()) }
 
 // Fire records that the deadline of a timer or await has passed.
 func (m *Machine) Fire(o *Op) {
@@ -68,6 +85,9 @@ func (m *Machine) Cancel(p event.CancelRequested) {
 
 // turn takes one inbound event live.
 func (m *Machine) turn(in event.Payload, deliver func()) {
+	if m.fault != nil {
+		return // a recorded event would say that its turn has run
+	}
 	m.add(in, m.cfg.Stamp())
 	m.now = m.state.Updated
 	deliver()
@@ -143,7 +163,7 @@ func (m *Machine) resume(b *Branch) {
 
 // issue gives commands their sequences, and timers their deadlines.
 func (m *Machine) issue(commands []command) {
-	if len(commands) == 0 {
+	if len(commands) == 0 || m.fault != nil {
 		return
 	}
 	at := max(m.cfg.Stamp(), m.state.Updated)

@@ -22,8 +22,8 @@ func (a *app) cancel() *cobra.Command {
 		Long: `cancel asks an execution to give way. What it sleeps or awaits ends with ErrCancelled;
 the context of an effect that runs ends, and the effect is waited for, because what
 comes after must know the truth. Every verb that the body begins later returns
-ErrCancelled and does nothing, so no step can undo what was done: steps that run after
-a cancel come in a later release. The execution ends when its body returns.
+ErrCancelled and does nothing; when the body has returned, what it registered with
+Cleanup and Compensate runs, and then the execution ends.
 
 cancel returns once the request is durable; "loom result ID" waits for the end.`,
 		Args:              cobra.ExactArgs(1),

@@ -40,7 +40,7 @@ must fit.`,
 			f := loom.Filter{Flow: flow, Labels: map[string]string{}}
 			var err error
 			if status != "" && !isStatus(status) {
-				return fault.New(fault.Usage, "invalid_flag", fmt.Sprintf("--status is %q; it can be running, completed, failed or cancelled", status), "loom ls --help")
+				return fault.New(fault.Usage, "invalid_flag", fmt.Sprintf("--status is %q; it can be running, completed, failed, cancelled or terminated", status), "loom ls --help")
 			}
 			f.Status = fold.Status(status)
 			for _, l := range labels {
@@ -84,7 +84,7 @@ must fit.`,
 	}
 	f := c.Flags()
 	f.StringVar(&flow, "flow", "", "only executions of this `flow`")
-	f.StringVar(&status, "status", "", "only running, completed, failed or cancelled ones")
+	f.StringVar(&status, "status", "", "only running, completed, failed, cancelled or terminated ones")
 	f.StringArrayVar(&labels, "label", nil, "only those with this label, `name=value`; may be repeated")
 	f.StringSliceVar(&columns, "columns", nil, "columns of the text, of: "+strings.Join(columnNames(), ","))
 	f.IntVar(&limit, "limit", 50, "at most so many; 0 for all")
@@ -92,7 +92,7 @@ must fit.`,
 }
 
 func isStatus(s string) bool {
-	return slices.Contains([]fold.Status{fold.Running, fold.Completed, fold.Failed, fold.Cancelled}, fold.Status(s))
+	return slices.Contains([]fold.Status{fold.Running, fold.Completed, fold.Failed, fold.Cancelled, fold.Terminated}, fold.Status(s))
 }
 
 // takeWords puts what words say into a filter and returns those that are pieces of an

@@ -127,8 +127,11 @@ func reason(code, message string) string {
 }
 
 func endWord(s fold.Status) string {
-	if s == fold.Cancelled {
+	switch s {
+	case fold.Cancelled:
 		return "was cancelled"
+	case fold.Terminated:
+		return "was terminated"
 	}
 	return string(s)
 }

@@ -1,0 +1,96 @@
+package loom_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loomwork/loom"
+	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/store/memstore"
+)
+
+// goldenVerbs uses the verbs that came after goldenFlow. It is never changed either.
+var goldenVerbs = loom.NewFlow("golden-verbs", func(ctx loom.Context, ends string) (string, error) {
+	if loom.Version(ctx, "upload-in-chunks", 0, 2) != 2 {
+		return "", errors.New("an old execution")
+	}
+	_, err := loom.Do(ctx, "upload", func(ctx context.Context) (int, error) {
+		at, _, err := loom.LastProgress[int](ctx)
+		if err := errors.Join(err, loom.Progress(ctx, at+1)); err != nil {
+			return 0, err
+		}
+		if loom.Attempt(ctx) == 1 {
+			return 0, errors.New("line dropped")
+		}
+		return at, nil
+	}, loom.Retry{Attempts: 2, Initial: time.Second})
+	if err != nil {
+		return "", err
+	}
+	err = errors.Join(
+		loom.Compensate(ctx, "delete", func(context.Context) error { return nil }, loom.Args("x")),
+		loom.Cleanup(ctx, "unlock", func(ctx loom.Context) error { return loom.Sleep(ctx, "wait", time.Second) }))
+	if err != nil {
+		return "", err
+	}
+	if ends == "terminated" {
+		err = loom.Sleep(ctx, "long", 24*time.Hour)
+	}
+	return ends, errors.Join(err, errors.New("no space"))
+})
+
+// The golden logs of goldenVerbs are what it writes; this fails if it would write them
+// otherwise today.
+func TestGoldenVerbsWriteTheirGoldenLogs(t *testing.T) {
+	for _, ends := range []string{"undone", "terminated"} {
+		bubble(t, func(t *testing.T) {
+			db := memstore.New(nil)
+			rt := open(t, db, loom.Flows(goldenVerbs))
+			run := begin(t, goldenVerbs, rt, ends, loom.ID("golden-"+ends))
+			if ends == "terminated" {
+				pass(t, time.Minute)
+				if err := run.Terminate(t.Context(), "it hangs"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fails(t, run)
+			log := logOf(t, db, "golden-"+ends)
+			var file strings.Builder
+			if err := event.WriteLog(&file, logIn(log)); err != nil {
+				t.Fatal(err)
+			}
+			golden := readGolden(t, "verbs-"+ends+"-1.0.0.log", file.String())
+			if got, want := kinds(log), kinds(golden); got != want {
+				t.Fatalf("written:\n%s\nrecorded:\n%s", got, want)
+			}
+		})
+	}
+}
+
+// readGolden reads a golden log file; with LOOM_GOLDEN=write one that is missing is
+// written, and none is changed.
+func readGolden(t *testing.T, name, text string) []event.Envelope {
+	t.Helper()
+	path := filepath.Join("testdata", "logs", name)
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && os.Getenv("LOOM_GOLDEN") == "write" {
+		raw, err = []byte(text), os.WriteFile(path, []byte(text), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log []event.Envelope
+	for e, err := range event.ReadLog(strings.NewReader(string(raw))) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		log = append(log, e)
+	}
+	return log
+}
