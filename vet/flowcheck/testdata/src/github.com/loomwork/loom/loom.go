@@ -43,6 +43,8 @@ func (f *Future[T]) Get(ctx Context) (v T, err error) { return }
 
 func All[T any](ctx Context, futures ...*Future[T]) ([]T, error) { return nil, nil }
 
+func First[T any](ctx Context, futures ...*Future[T]) (int, error) { return -1, nil }
+
 func Cleanup(ctx Context, name string, fn func(ctx Context) error) {}
 
 func Set(ctx Context, key string, v any) error { return nil }
