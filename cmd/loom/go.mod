@@ -5,10 +5,12 @@ go 1.26.0
 require (
 	github.com/loomwork/loom v0.0.0
 	github.com/loomwork/loom/sqlite v0.0.0
+	github.com/loomwork/loom/vet v0.0.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/spf13/cobra v1.10.2
 	golang.org/x/term v0.47.0
+	golang.org/x/tools v0.52.0
 	zombiezen.com/go/sqlite v1.4.2
 )
 
@@ -23,8 +25,8 @@ require (
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/spf13/pflag v1.0.9 // indirect
+	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/tools v0.52.0 // indirect
 	modernc.org/libc v1.80.1 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
@@ -34,4 +36,5 @@ require (
 replace (
 	github.com/loomwork/loom => ../..
 	github.com/loomwork/loom/sqlite => ../../sqlite
+	github.com/loomwork/loom/vet => ../../vet
 )

@@ -9,6 +9,7 @@
 //	loom cancel ID       ask it to give way
 //	loom recover [ID]    release what dead nodes left behind
 //	loom doctor          check the store and this terminal
+//	loom vet [PACKAGE…]  find what makes flows nondeterministic
 //	loom version         versions of everything
 //
 // "loom help VERB" says more about each.

@@ -52,7 +52,7 @@ var house = append([]floor{
 	{level: 7, name: "sqlite/...", only: []string{"event", "store"}},
 	{level: 7, name: "postgres/...", only: []string{"event", "store"}},
 
-	{level: 8, name: "cmd/loom/..."},
+	{level: 8, name: "cmd/loom/...", beside: []string{"vet/..."}},
 	{level: 8, name: "bench/..."},
 	{level: 8, name: "examples/..."},
 	{level: 8, name: "policy/..."},

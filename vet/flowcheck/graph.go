@@ -93,6 +93,8 @@ type graph struct {
 	lits  map[*ast.FuncLit]*node
 	held  map[*types.Var][]ast.Expr // what is assigned to a variable of a function type
 	param map[*types.Var]paramOf
+	// bodies are the nodes that loom.NewFlow is given.
+	bodies map[*node]bool
 }
 
 // config is what flags set.
@@ -107,11 +109,25 @@ type paramOf struct {
 // newGraph collects the package's functions and what its variables hold.
 func newGraph(pass *analysis.Pass, conf config) *graph {
 	g := &graph{pass: pass, conf: conf, decls: map[*types.Func]*node{}, lits: map[*ast.FuncLit]*node{},
-		held: map[*types.Var][]ast.Expr{}, param: map[*types.Var]paramOf{}}
+		held: map[*types.Var][]ast.Expr{}, param: map[*types.Var]paramOf{}, bodies: map[*node]bool{}}
 	for _, f := range pass.Files {
 		for _, d := range f.Decls {
 			g.collect(d, g.skipped(f.Pos()))
 		}
+	}
+	for _, f := range pass.Files {
+		ast.Inspect(f, func(x ast.Node) bool {
+			if call, ok := x.(*ast.CallExpr); ok {
+				if fn := g.callee(call); fn != nil && isLoom(fn) && fn.Name() == "NewFlow" {
+					for _, arg := range call.Args {
+						for _, t := range g.resolve(arg) {
+							g.bodies[t.node] = true
+						}
+					}
+				}
+			}
+			return true
+		})
 	}
 	return g
 }

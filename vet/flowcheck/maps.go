@@ -24,7 +24,7 @@ func (g *graph) checkMaps(n *node) (found []site) {
 			if !g.unsorted(x.X) {
 				return true
 			}
-			if g.verbWithin(n, x.Body.Pos(), x.Body.End()) {
+			if g.verbWithin(n, x.Body) {
 				found = append(found, site{pos: x.Pos(), code: MapOrder, what: "the order of a map decides in which order this loop calls verbs", instead: instead})
 				return true
 			}
@@ -140,11 +140,11 @@ func (g *graph) walked(n *node, list *types.Var, after token.Pos) (use token.Pos
 				use = x.Pos()
 			}
 		case *ast.RangeStmt:
-			if !use.IsValid() && g.mentions(x, list) && g.verbWithin(n, x.Body.Pos(), x.Body.End()) {
+			if !use.IsValid() && g.mentions(x, list) && g.verbWithin(n, x.Body) {
 				use = x.Pos()
 			}
 		case *ast.ForStmt:
-			if !use.IsValid() && g.mentions(x, list) && g.verbWithin(n, x.Body.Pos(), x.Body.End()) {
+			if !use.IsValid() && g.mentions(x, list) && g.verbWithin(n, x.Body) {
 				use = x.Pos()
 			}
 		}

@@ -51,7 +51,7 @@ func (g *graph) nameParams(in, around *node) (changed bool) {
 				continue
 			}
 			v, _ := g.pass.TypesInfo.Uses[id].(*types.Var)
-			if p, ok := g.param[v]; ok && p.owner == around && add(&around.sum.Names, p.index) {
+			if p, ok := g.param[v]; ok && p.owner == around && !g.bodies[around] && add(&around.sum.Names, p.index) {
 				changed = true
 			}
 		}
@@ -97,9 +97,10 @@ func (g *graph) checkNames(n *node) (found []site) {
 	return found
 }
 
-// settled reports whether a name, though no constant, is chosen by the program's text:
-// a parameter whose callers are looked at, a variable that only ever holds constants,
-// or something out of a table that stands in the source.
+// settled reports whether a name, though no constant, is or may be chosen by the
+// program's text: a parameter, whose callers are looked at where they are known, a field
+// of a receiver, a variable that only ever holds constants, or something out of a table
+// that stands in the source.
 func (g *graph) settled(n *node, arg ast.Expr) bool {
 	switch x := ast.Unparen(arg).(type) {
 	case *ast.Ident:
@@ -107,13 +108,10 @@ func (g *graph) settled(n *node, arg ast.Expr) bool {
 		if !ok {
 			return false
 		}
-		if _, ok := g.param[v]; ok || ofPackage(v) {
-			return true
+		if owner := ownerOf(n, v); owner != nil {
+			return !g.bodies[owner] // the input of a flow is data
 		}
-		if isParam(n, v) {
-			return true // of a literal: who calls it is not known here
-		}
-		return g.onlyConstants(outermost(n), v)
+		return ofPackage(v) || g.onlyConstants(outermost(n), v)
 	case *ast.SelectorExpr:
 		if v, ok := g.pass.TypesInfo.Uses[x.Sel].(*types.Var); ok && ofPackage(v) {
 			return true
@@ -133,16 +131,20 @@ func (g *graph) settled(n *node, arg ast.Expr) bool {
 // ofPackage reports whether v is a variable of a package.
 func ofPackage(v *types.Var) bool { return v.Pkg() != nil && v.Parent() == v.Pkg().Scope() }
 
-// isParam reports whether v is a parameter of the node or of one around it.
-func isParam(n *node, v *types.Var) bool {
+// ownerOf returns the node, n or one around it, whose parameter or receiver v is; nil if
+// there is none.
+func ownerOf(n *node, v *types.Var) *node {
 	for ; n != nil; n = n.outer {
+		if v == n.sig.Recv() {
+			return n
+		}
 		for p := range n.sig.Params().Variables() {
 			if p == v {
-				return true
+				return n
 			}
 		}
 	}
-	return false
+	return nil
 }
 
 func outermost(n *node) *node {

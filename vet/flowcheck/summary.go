@@ -250,10 +250,15 @@ func (g *graph) verb(l link) bool {
 	return takesFlowContext(fn.Signature()) // what else would it want it for
 }
 
-// verbWithin reports whether a call between two positions of the node reaches a verb.
-func (g *graph) verbWithin(n *node, from, to token.Pos) bool {
+// verbWithin reports whether a call in the body of a loop of the node reaches a verb
+// whose place among the others matters.
+func (g *graph) verbWithin(n *node, loop *ast.BlockStmt) bool {
+	early := leavesEarly(loop)
 	for _, l := range n.links {
-		if l.pos < from || l.pos >= to || !g.live(l) {
+		if l.pos < loop.Pos() || l.pos >= loop.End() || !g.live(l) {
+			continue
+		}
+		if l.target.fn != nil && waits(l.target.fn) && !early {
 			continue
 		}
 		if g.verb(l) {
@@ -270,6 +275,22 @@ func (g *graph) verbWithin(n *node, from, to token.Pos) bool {
 		}
 	}
 	return false
+}
+
+// leavesEarly reports whether the body of a loop may end the loop.
+func leavesEarly(loop *ast.BlockStmt) (early bool) {
+	ast.Inspect(loop, func(x ast.Node) bool {
+		switch x := x.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.ReturnStmt:
+			early = true
+		case *ast.BranchStmt:
+			early = early || x.Tok == token.BREAK || x.Tok == token.GOTO
+		}
+		return !early
+	})
+	return early
 }
 
 // sitesOf returns a node's own sites and those that its calls out of the package come

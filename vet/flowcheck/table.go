@@ -46,8 +46,8 @@ var world = []entry{
 
 	{"os", "Getenv LookupEnv Environ ExpandEnv Setenv Unsetenv Clearenv Args Hostname Executable Getpid Getppid Getuid Geteuid Getgid Getegid Getgroups Getwd UserHomeDir UserCacheDir UserConfigDir TempDir", deed{code: Env}},
 	{"os/user", "Current Lookup* User.GroupIds", deed{code: Env}},
-	{"runtime", "NumCPU NumGoroutine GOMAXPROCS ReadMemStats Stack Callers", deed{code: Env}},
-	{"runtime/debug", "ReadBuildInfo Stack ReadGCStats", deed{code: Env}},
+	{"runtime", "NumCPU NumGoroutine GOMAXPROCS", deed{code: Env}},
+	{"runtime/debug", "ReadBuildInfo", deed{code: Env}},
 	{"flag", "Parse Arg Args NArg Lookup", deed{code: Env}},
 
 	{"os", "Open OpenFile OpenInRoot OpenRoot Create CreateTemp ReadFile WriteFile ReadDir ReadLink Readlink Stat Lstat DirFS CopyFS Mkdir MkdirAll MkdirTemp Remove RemoveAll Rename Link Symlink Truncate Chdir Chmod Chown Lchown Chtimes Pipe Stdin NewFile", deed{code: Files}},

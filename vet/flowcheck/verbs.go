@@ -71,6 +71,12 @@ func ordered(fn *types.Func) bool {
 	return isLoom(fn) && takesFlowContext(fn.Signature()) && !quiet[fn.Name()]
 }
 
+// waits reports whether fn does nothing but wait for a branch: calls of it may come in
+// any order as long as all of them come.
+func waits(fn *types.Func) bool {
+	return isLoom(fn) && fn.Name() == "Get" && fn.Signature().Recv() != nil
+}
+
 // anywhere reports whether fn, of package loom, may be used with the Context of another
 // branch, and from an effect: what it returns never changes.
 func anywhere(fn *types.Func) bool { return isLoom(fn) && fn.Name() == "ExecutionID" }

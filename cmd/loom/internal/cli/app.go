@@ -35,6 +35,9 @@ type app struct {
 
 // Main runs the command line of this process and returns its exit code.
 func Main() int {
+	if isVetTool(os.Args[1:]) {
+		vetTool()
+	}
 	a := &app{stdin: os.Stdin, getenv: os.Getenv, now: time.Now}
 	ctx, stop := interruptible()
 	defer stop()
@@ -157,7 +160,7 @@ Exit codes: 0 success · 1 unexpected failure · 2 usage · 3 not found ·
 	f.StringVar(&a.flags.colour, "color", "auto", "auto, always or never; NO_COLOR and TERM=dumb are heeded")
 	f.StringVar(&a.flags.times, "time", "auto", "auto, iso, relative or unix")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.demo(), a.demoWorker(), a.ls(), a.show(), a.log(), a.result(), a.signal(), a.cancel(), a.terminate(), a.recover(), a.doctor(), a.version())
+	root.AddCommand(a.demo(), a.demoWorker(), a.ls(), a.show(), a.log(), a.result(), a.signal(), a.cancel(), a.terminate(), a.recover(), a.doctor(), a.vet(), a.version())
 	return root
 }
 

@@ -46,6 +46,12 @@ var _ = loom.NewFlow("bad", func(ctx loom.Context, m map[string]int) (int, error
 		_ = loom.Sleep(ctx, "nap", 1)
 		_ = values[i]
 	}
+	branches := map[string]*loom.Future[int]{}
+	for _, f := range branches { // want `loom:maporder`
+		if _, err := f.Get(ctx); err != nil {
+			return 0, err
+		}
+	}
 	var args []string
 	for k := range m { // want `becomes the order of args`
 		args = append(args, k)
@@ -86,6 +92,10 @@ var _ = loom.NewFlow("good", func(ctx loom.Context, m map[string]int) (int, erro
 	}
 	for range len(counted) {
 		_ = loom.Sleep(ctx, "nap", 1)
+	}
+	branches, results := map[string]*loom.Future[int]{}, map[string]int{}
+	for k, f := range branches {
+		results[k], _ = f.Get(ctx) // all of them, in whatever order
 	}
 	_, err := loom.Do(ctx, "all", func(context.Context) (int, error) {
 		for k := range m {

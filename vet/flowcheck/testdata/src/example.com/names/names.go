@@ -101,3 +101,33 @@ var _ = loom.NewFlow("twice", func(ctx loom.Context, n int) (int, error) {
 	})
 	return f.Get(ctx)
 })
+
+type stage struct {
+	name string
+	run  func(context.Context) (int, error)
+}
+
+// do has its name from the program: who makes stages is not looked for.
+func (s stage) do(ctx loom.Context) error {
+	_, err := loom.Do(ctx, s.name, s.run)
+	return err
+}
+
+func doAll(ctx loom.Context, stages []stage) error {
+	for _, s := range stages {
+		if err := s.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var _ = loom.NewFlow("input", func(ctx loom.Context, in stage) (int, error) {
+	return loom.Do(ctx, in.name, nothing) // want `loom:name`
+})
+
+func body(ctx loom.Context, name string) (int, error) {
+	return loom.Do(ctx, name, nothing) // want `loom:name`
+}
+
+var _ = loom.NewFlow("body", body)

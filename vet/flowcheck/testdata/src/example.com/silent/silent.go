@@ -60,6 +60,12 @@ func (s *shop) checkout(ctx loom.Context, in order) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if err := loom.Compensate(ctx, "refund", func(ctx context.Context) error {
+		_, err := s.client.Post("https://example.com/refund", "text/plain", strings.NewReader(time.Now().String()))
+		return err
+	}); err != nil {
+		return "", err
+	}
 	log.Printf("%s", raw)
 	fmt.Fprintln(os.Stdout, pay)
 	return loom.Do(ctx, "fetch", s.fetch)

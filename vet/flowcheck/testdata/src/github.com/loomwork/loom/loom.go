@@ -47,6 +47,10 @@ func First[T any](ctx Context, futures ...*Future[T]) (int, error) { return -1, 
 
 func Cleanup(ctx Context, name string, fn func(ctx Context) error) {}
 
+func Compensate(ctx Context, name string, undo func(ctx context.Context) error, opts ...StepOption) error {
+	return nil
+}
+
 func Set(ctx Context, key string, v any) error { return nil }
 
 func Version(ctx Context, change string, min, max int) int { return max }
