@@ -69,7 +69,7 @@ func TestVet(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), loom, append([]string{"vet"}, args...)...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "GOPROXY=off")
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")
 		var o, e strings.Builder
 		cmd.Stdout, cmd.Stderr = &o, &e
 		var failed *exec.ExitError

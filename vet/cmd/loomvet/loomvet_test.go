@@ -77,7 +77,7 @@ func TestAWrongProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	env := []string{"GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off"}
+	env := []string{"GOWORK=off", "GOFLAGS=-mod=mod"}
 	through := func() []string {
 		return findings(dir, run(t, dir, 1, env, "go", "vet", "-vettool="+loomvet, "./..."))
 	}
