@@ -124,7 +124,7 @@ func inboxCases() []Case {
 			}
 			ms, _ := p.pending("i")
 			for i, body := range oddBytes() {
-				if i >= len(ms) || !bytes.Equal(ms[i].Body, body) {
+				if i >= len(ms) || !bytes.Equal(ms[i].Body, body) || (ms[i].Body == nil) != (body == nil) {
 					p.failf("body %d of %d bytes did not come back", i, len(body))
 				}
 			}

@@ -101,7 +101,7 @@ func recordCases() []Case {
 				if _, ok, err := p.s.Records.Put(p.ctx, "space", name, 0, body); !ok || err != nil {
 					p.fatalf("body %d: %v, %v", i, ok, err)
 				}
-				if rec, _, err := p.s.Records.Get(p.ctx, "space", name); err != nil || !bytes.Equal(rec.Body, body) {
+				if rec, _, err := p.s.Records.Get(p.ctx, "space", name); err != nil || !bytes.Equal(rec.Body, body) || (rec.Body == nil) != (body == nil) {
 					p.failf("body %d of %d bytes did not come back: %v", i, len(body), err)
 				}
 			}
