@@ -134,3 +134,41 @@ func TestReplayRefusesWhatIsNoLogOfItsFlows(t *testing.T) {
 		}
 	})
 }
+
+// TestReplayGoesThroughWhatABodyLeavesToItsEnd: undoing and cleaning up are in the log, and
+// must fit it too.
+func TestReplayGoesThroughWhatABodyLeavesToItsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		build := func(undo string) *loom.Flow[int, int] {
+			step := func(ctx loom.Context, name string) error {
+				_, err := loom.Do(ctx, name, func(context.Context) (int, error) { return 1, nil })
+				return err
+			}
+			return loom.NewFlow("undone", func(ctx loom.Context, _ int) (int, error) {
+				if err := loom.Cleanup(ctx, "tidy", func(ctx loom.Context) error { return step(ctx, "tidy") }); err != nil {
+					return 0, err
+				}
+				if err := loom.Compensate(ctx, undo, func(context.Context) error { return nil }); err != nil {
+					return 0, err
+				}
+				return 0, errors.Join(step(ctx, "pay"), errDeclined)
+			})
+		}
+		db := memstore.New(nil)
+		today := build("refund")
+		fails(t, begin(t, today, open(t, db, loom.Flows(today)), 0, loom.ID("x")))
+		log := logOf(t, db, "x")
+		if len(log) != 8 {
+			t.Fatalf("%d events", len(log))
+		}
+		for n := 1; n <= len(log); n++ {
+			if rep, err := loom.Replay(t.Context(), logIn(log[:n]), today); err != nil || n == len(log) && rep.Status != fold.Failed {
+				t.Errorf("%d events: %+v, %v", n, rep, err)
+			}
+		}
+		var diverged *loom.DivergedError
+		if _, err := loom.Replay(t.Context(), logIn(log), build("reimburse")); !errors.As(err, &diverged) || diverged.Sequence != 3 {
+			t.Errorf("another undoing: %v", err)
+		}
+	})
+}

@@ -101,14 +101,14 @@ func (r *Runtime) newRun(id event.ExecutionID, f AnyFlow, seed string) *run {
 	x := &run{rt: r, id: id, flow: f, seed: seed, born: r.world.NewLatch(), done: r.world.NewLatch()}
 	x.armed = event.Never
 	x.mu.driving = true // by the fiber that the caller begins
-	x.m = kernel.New(id, kernel.Config{
-		Body:      x.body,
-		Final:     x.final,
-		Coroutine: x.watched,
-		Stamp:     r.node.now,
-		Latest:    r.node.latest,
-	})
+	x.plug(kernel.Config{Coroutine: x.watched, Stamp: r.node.now, Latest: r.node.latest})
 	return x
+}
+
+// plug gives the run its machine. world is what that needs of the world.
+func (x *run) plug(world kernel.Config) {
+	world.Body, world.Final = x.body, x.final
+	x.m = kernel.New(x.id, world)
 }
 
 // body runs the flow's function on the main branch.
