@@ -16,21 +16,28 @@ import (
 func (a *app) log() *cobra.Command {
 	var follow bool
 	var from int64
+	var file string
 	c := &cobra.Command{
 		Use:   "log ID",
 		Short: "print the events of an execution",
 		Long: `log prints the durable events of an execution, one a line. With --json each line is
 an envelope of kind "event". With --follow it goes on until the execution has ended,
-whichever process drives it.`,
+whichever process drives it.
+
+With --export the whole log goes to a file, byte for byte as it was recorded: what
+loomtest.ReplayFile tries today's code against.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
-		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
+		RunE: a.with("ls", func(ctx context.Context, o *opened, c *cobra.Command, args []string) error {
 			if from < 0 {
 				return fault.New(fault.Usage, "invalid_flag", "--from cannot be negative: the first event has sequence 0", "loom log --help")
 			}
 			id, err := o.resolve(ctx, args[0])
 			if err != nil {
 				return err
+			}
+			if c.Flags().Changed("export") {
+				return a.export(ctx, o, id, file)
 			}
 			if follow {
 				return a.events(o.rt.Follow(ctx, id, from))
@@ -48,6 +55,9 @@ whichever process drives it.`,
 	}
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "wait for more until the execution has ended")
 	c.Flags().Int64Var(&from, "from", 0, "begin at this `sequence`")
+	c.Flags().StringVar(&file, "export", "", "write the whole log to a new `file`, - for standard output")
+	c.MarkFlagsMutuallyExclusive("export", "follow")
+	c.MarkFlagsMutuallyExclusive("export", "from")
 	return c
 }
 
