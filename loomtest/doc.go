@@ -31,7 +31,8 @@
 //
 // Time in an Env is virtual. It stands still while anything runs, and jumps to the next
 // thing that is due when everything waits: in a flow's loom.Sleep, in [Env.Sleep], in
-// Result. It begins on 2026-01-01. A limit of the standard library, context.WithTimeout
+// Result. It begins on 2026-01-01. As everywhere, what is due is never early; after a long
+// sleep it may come some seconds late. A limit of the standard library, context.WithTimeout
 // above all, and time.Now and time.Sleep go by real time: use [Env.Within], [Env.Now] and
 // [Env.Sleep], in effects too.
 //

@@ -2,6 +2,7 @@ package loomtest_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -106,3 +107,43 @@ var leaked = make(chan struct{})
 
 // leak is a goroutine that nobody waits for.
 func leak() { <-leaked }
+
+// TestADivergenceFailsTheTest, unless the test is about one: then a build that fits the log
+// goes on.
+func TestADivergenceFailsTheTest(t *testing.T) {
+	takeOver := func(t testing.TB, e *loomtest.Env) {
+		old := deploy("build", "ship")
+		a := e.Open(loom.Flows(old))
+		if _, err := old.Start(e.Context(), a, 0, loom.ID("x")); err != nil {
+			t.Fatal(err)
+		}
+		e.Sleep(time.Minute)
+		e.Crash(a)
+		b := e.Open(loom.Flows(deploy("compile", "ship")))
+		run, _ := loom.Attach[int](b, "x")
+		_, err := run.Result(e.Context())
+		if diverged := (*loom.DivergedError)(nil); !errors.As(err, &diverged) {
+			t.Errorf("the result is %v", err)
+		}
+		e.Open(loom.Flows(old))
+		if got, err := run.Result(e.Context()); err != nil || got != 1 {
+			t.Errorf("%d, %v", got, err)
+		}
+	}
+	says(t, runs(t, takeOver), "execution x diverged at sequence 1", "EFFECT_SCHEDULED compile#1")
+	loomtest.Seeds(t, 10, func(e *loomtest.Env) {
+		e.MayDiverge()
+		takeOver(t, e)
+	})
+}
+
+// TestASkipSkips.
+func TestASkipSkips(t *testing.T) {
+	f := watched(t, func(t testing.TB) {
+		loomtest.Run(t, func(e *loomtest.Env) { e.Sleep(time.Hour); t.SkipNow() })
+		t.Error("went on")
+	})
+	if !f.Skipped() || f.Failed() {
+		t.Errorf("skipped %v, failed %v: %s", f.Skipped(), f.Failed(), f.text())
+	}
+}

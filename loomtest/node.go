@@ -17,9 +17,13 @@ import (
 // the node was opened with a loom.Tuning that says something else.
 const Lease = 15 * time.Second
 
-// seldom is how often a node of an Env looks around by itself: what it has to know it is
-// told, and years of waiting cost little.
-const seldom = 1000 * time.Hour
+// A node of an Env is told what it has to know, so that it looks around by itself only as
+// often as it must to keep its idea of the store's clock within seconds: years of waiting
+// cost little.
+const (
+	seldom = 1000 * time.Hour // a lease
+	hourly = time.Hour        // a scan
+)
 
 // node is one process.
 type node struct {
@@ -56,7 +60,7 @@ func (e *Env) join(opts []loom.Option) (*node, error) {
 	n.store.Hints = hints{n}
 	n.store.Leaser = leaser{n.store.Leaser, n}
 	n.sim.Watch(n.wrote)
-	all := []loom.Option{loom.Tuning{Lease: seldom, Scan: seldom}}
+	all := []loom.Option{loom.Tuning{Lease: seldom, Scan: hourly}}
 	for _, o := range opts {
 		if t, ok := o.(loom.Tuning); ok {
 			if t.Lease == 0 {
@@ -65,7 +69,7 @@ func (e *Env) join(opts []loom.Option) (*node, error) {
 				n.lease = t.Lease
 			}
 			if t.Scan == 0 {
-				t.Scan = seldom
+				t.Scan = hourly
 			}
 			o = t
 		}

@@ -22,7 +22,7 @@ import (
 const Patience = 30 * time.Second
 
 // Horizon is how far virtual time may go in one test.
-const Horizon = 50 * 365 * 24 * time.Hour
+const Horizon = 10 * 365 * 24 * time.Hour
 
 // maxSteps is how often the turn may go round in one test.
 const maxSteps = 20_000_000
