@@ -13,7 +13,7 @@ import (
 const (
 	// ErrBusy: another process held the write lock for longer than the bounded
 	// wait. Nothing was written.
-	ErrBusy store.Code = "busy"
+	ErrBusy = store.ErrBusy
 	// ErrIO: the operating system failed a read, a write or a sync.
 	ErrIO store.Code = "io"
 	// ErrNotADatabase: there is something at the path that is not an SQLite file.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/loomwork/loom/store"
+	"github.com/loomwork/loom/store/coalesce"
 	sqlite3 "zombiezen.com/go/sqlite"
 )
 
@@ -14,6 +15,7 @@ type flusher struct {
 	conn *sqlite3.Conn // nil after a failure that made it doubtful
 	tx   *tx
 
+	begun   int       // transactions, ever
 	unsaved int       // bytes committed since the last checkpoint, about
 	told    bool      // the goroutine knows that unsaved is large
 	flushed time.Time // end of the last flush
@@ -54,14 +56,11 @@ func (f *flusher) flush(jobs []*job, patient bool) bool {
 	return true
 }
 
-// hopeless reports whether trying requests one by one makes no sense, because
+// hopeless reports whether trying requests in smaller pieces makes no sense, because
 // the failure was nobody's own.
 func hopeless(err error) bool {
-	switch code, _ := classify(err); code {
-	case ErrBusy, store.ErrReadOnly, store.ErrVanished, ErrNotADatabase, ErrIO:
-		return true
-	}
-	return false
+	code, _ := classify(err)
+	return code == ErrIO || code == ErrNotADatabase || coalesce.Hopeless(code)
 }
 
 // together runs all jobs in one transaction. On an error nothing of them was
@@ -87,26 +86,62 @@ func (f *flusher) together(jobs []*job, patient bool) (definite bool, err error)
 	})
 }
 
-// apart runs each request in a transaction of its own, so that what is wrong with
-// one is its own.
+// part is what a flush can be taken apart into: a request of a job, or its do.
+type part struct {
+	job *job
+	req int
+}
+
+func (p part) run(t *tx) (err error) {
+	if p.job.do != nil {
+		return p.job.do(t)
+	}
+	p.job.res[p.req], err = t.commit(&p.job.reqs[p.req])
+	return err
+}
+
+// apart runs jobs whose common transaction failed in smaller ones, until what is wrong
+// with one part is its own.
 func (f *flusher) apart(jobs []*job) {
+	var parts []part
 	for _, j := range jobs {
-		if j.do != nil {
-			_, j.err = f.transaction(true, func() error { return j.do(f.tx) })
-			close(j.done)
-			continue
-		}
-		for i := range j.reqs {
-			definite, err := f.transaction(true, func() (err error) {
-				j.res[i], err = f.tx.commit(&j.reqs[i])
-				return err
-			})
-			if err != nil {
-				j.res[i] = failure(f.db.wrap("commit", err), definite)
+		for i := range max(1, len(j.reqs)) {
+			if j.do != nil || i < len(j.reqs) {
+				parts = append(parts, part{j, i})
 			}
 		}
-		close(j.done)
 	}
+	try := func(from, to int) bool {
+		definite, err := f.transaction(true, func() error {
+			for _, p := range parts[from:to] {
+				if err := p.run(f.tx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		single := to-from == 1
+		switch {
+		case err == nil:
+			f.unsaved += (to - from) * 3 * pageSize
+			return true
+		case !single && definite && !hopeless(err):
+			return false
+		}
+		for _, p := range parts[from:to] {
+			if p.job.do != nil {
+				p.job.err = err
+			} else {
+				p.job.res[p.req] = failure(f.db.wrap("commit", err), definite)
+			}
+		}
+		return !single
+	}
+	if len(parts) == 1 { // beside jobs that ask for nothing
+		try(0, 1)
+	}
+	coalesce.Bisect(len(parts), try)
+	answer(jobs)
 }
 
 // transaction runs act between BEGIN IMMEDIATE and COMMIT. An error before the
@@ -116,6 +151,7 @@ func (f *flusher) transaction(patient bool, act func() error) (definite bool, er
 	if err := f.begin(patient); err != nil {
 		return true, err
 	}
+	f.begun++
 	f.tx.begin()
 	if err = act(); err == nil {
 		if err = step(f.conn, "COMMIT"); err == nil {

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -123,5 +124,22 @@ func TestDecoratorsDoWhatTheTableSays(t *testing.T) {
 				t.Errorf("%d answers for %d parts", len(row.does), len(store.Parts()))
 			}
 		})
+	}
+}
+
+// claim H-19: gathering outside of shards would let one flush span stores, of which one may
+// take its part while another refuses. The stack says so before anything is wrapped.
+func TestGatheringStandsInsideOfShards(t *testing.T) {
+	wrapped := 0
+	shard := store.Decorator{Name: "shard", Rank: store.RankShard, Wrap: func(s store.Store) store.Store { wrapped++; return s }}
+	var refused *store.StackError
+	if _, err := store.Stack(stubs(), shard, coalesce.New(nil)); !errors.As(err, &refused) || refused.Outer != "coalesce" || refused.Inner != "shard" || wrapped > 0 {
+		t.Errorf("outside: %v, %d wrapped", err, wrapped)
+	}
+	if _, err := store.Stack(stubs(), coalesce.New(nil), shard); err != nil || wrapped != 1 {
+		t.Errorf("inside: %v, %d wrapped", err, wrapped)
+	}
+	if _, err := store.Stack(stubs(), coalesce.New(nil), coalesce.New(&coalesce.Options{MaxRequests: 2})); !errors.As(err, &refused) {
+		t.Errorf("twice: %v", err)
 	}
 }

@@ -49,7 +49,7 @@ var house = append([]floor{
 	{level: 6, name: "internal/sim/..."},
 	{level: 6, name: "loomtest", beside: []string{"internal/sim/..."}},
 
-	{level: 7, name: "sqlite/...", only: []string{"event", "store"}},
+	{level: 7, name: "sqlite/...", only: []string{"event", "store", "store/coalesce"}},
 	{level: 7, name: "postgres/...", only: []string{"event", "store"}},
 
 	{level: 8, name: "cmd/loom/...", beside: []string{"vet/..."}},
