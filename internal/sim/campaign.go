@@ -32,6 +32,9 @@ type Story struct {
 	Directed bool
 	// Once says to run each seed once, and not twice.
 	Once bool
+	// Part says that a volume runs one in so many of the seeds that it is asked for; 0 for
+	// all.
+	Part int
 	// Policy of the scheduler, and how many steps a run may take, as in [Options].
 	Policy   Policy
 	MaxSteps int64
@@ -92,7 +95,7 @@ func (s *Story) Campaign(t *testing.T, share int) {
 		return
 	}
 	if n := volume(); n > 0 {
-		s.Volume(t, n)
+		s.Volume(t, n/max(s.Part, 1))
 		return
 	}
 	end := time.Now().Add(Budget() * time.Duration(share) / 100)

@@ -43,10 +43,12 @@ func checkTimers(j Judgement, lives []*life, vs *violations) {
 				}
 				over[p.Op] = true
 			case event.CancelRequested:
-				for op := range due {
-					over[op] = true // open waits end with the cancel
+				for op := range due { // order does not matter: each is looked at alone
+					if !event.Final(op) { // what the body left to its end does not hear of it
+						over[op] = true // open waits end with the cancel
+						delete(due, op)
+					}
 				}
-				clear(due)
 			}
 		}
 		if j.End == 0 || l.ended || l.until >= 0 {

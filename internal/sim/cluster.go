@@ -25,6 +25,7 @@ type Config struct {
 	Clocks     bool // nodes come with wall clocks that are hours off
 	Client     bool // one member more, that drives nothing
 	Bare       bool // one member more, that does not know the flow
+	Rich       bool // programs have compensations, clean-ups and steps with promises of their own
 	Rates      fault.Rates
 	Nemesis    Nemesis
 	// Gather lets each node gather its commits; nil for not.
@@ -90,6 +91,13 @@ func Draw(w *World) Config {
 	return c
 }
 
+// DrawRich is Draw with [Config.Rich] in it.
+func DrawRich(w *World) Config {
+	c := Draw(w)
+	c.Rich = true
+	return c
+}
+
 // steps is about how many steps a drawn cluster takes until it is quiet: measured over
 // 600 seeds, within a third of it for two in three.
 func (c *Config) steps() int64 { return int64(c.Acts * (10 + 16*c.Nodes)) }
@@ -138,7 +146,7 @@ func NewCluster(w *World, backend store.Store, cfg Config) *Cluster {
 	}
 	c.Ledger = NewLedger(c.History)
 	c.Book.c = c
-	c.writer = writer{w: w, lease: cfg.Lease, long: cfg.Unload}
+	c.writer = writer{w: w, lease: cfg.Lease, long: cfg.Unload, rich: cfg.Rich}
 	return c
 }
 

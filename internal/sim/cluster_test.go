@@ -15,5 +15,12 @@ func inMemory(w *World) (store.Store, func(), error) {
 // TestSimCluster: oracle O1 to O11, O13, O14, O19 and O20 over random stories.
 func TestSimCluster(t *testing.T) {
 	s := &Story{Open: inMemory}
-	s.Campaign(t, 65)
+	s.Campaign(t, 52)
+}
+
+// TestSimRich: the same oracles over stories with compensations, clean-ups, steps that may
+// be called once and steps that are verified before they are called again.
+func TestSimRich(t *testing.T) {
+	s := &Story{Open: inMemory, Config: DrawRich, Part: 4}
+	s.Campaign(t, 13)
 }

@@ -33,6 +33,11 @@
 //	s := &sim.Story{Open: open}
 //	_, err := s.Seed(7)
 //
+// A run that broke a rule is shrunk: [Story.Shrink] looks for fewer acts, nodes and
+// decisions that break the same one, and [Saved] is the file that the corpus under
+// testdata keeps of it. [Counts] says what a campaign did, and which of the rare states
+// it came to.
+//
 // What is outside the envelope: goroutines that user code starts itself, real
 // timers, and select.
 package sim

@@ -132,7 +132,8 @@ func (o *Outcome) Error() error {
 		fmt.Fprintf(&text, "\n  %s", v)
 	}
 	if o.script.drawn() {
-		fmt.Fprintf(&text, "\nreplay: %s", o.story.Replay(o.script.Seed))
+		replay := o.story.Replay(o.script.Seed)
+		fmt.Fprintf(&text, "\nreplay: %s\nshrink: %s SHRINK=1", replay, replay)
 	}
 	return errors.New(text.String())
 }

@@ -67,6 +67,7 @@ type writer struct {
 	lease time.Duration
 	long  time.Duration // a wait that gets its execution parked
 	left  int           // steps that may still be written
+	rich  bool          // it writes what bodies leave to their end, and steps with promises of their own
 }
 
 // program draws one.
@@ -104,6 +105,9 @@ func (d *writer) step(depth int) Step {
 		kinds = 15
 	}
 	s := Step{Ignore: d.w.Chance("ignore", 500)}
+	if d.rich && d.w.Chance("left to the end", 120) {
+		return d.leftToEnd(s)
+	}
 	switch k := d.w.Decide("step", kinds); {
 	case k < 7:
 		s.Kind, s.Name, s.For, s.Effect = StepDo, d.name(), d.short(), d.effect()
@@ -133,6 +137,18 @@ func (d *writer) step(depth int) Step {
 			s.Lines = append(s.Lines, d.line(depth+1))
 		}
 	}
+	return s
+}
+
+// leftToEnd makes s a step that the body's end plays.
+func (d *writer) leftToEnd(s Step) Step {
+	s.Name = d.name()
+	if d.w.Chance("undo", 500) {
+		s.Kind, s.For = StepUndo, d.short()
+		s.Effect = &Effect{Attempts: 1 + d.w.Decide("undo attempts", 3), Initial: d.lease / 16, Flaky: 200 * d.w.Decide("undo flaky", 3)}
+		return s
+	}
+	s.Kind, s.Lines = StepClean, [][]Step{d.line(2)}
 	return s
 }
 
@@ -177,6 +193,10 @@ func (d *writer) effect() *Effect {
 	}
 	if d.w.Chance("timeout", 200) {
 		e.Timeout = d.lease / 4
+	}
+	if d.rich {
+		e.Once = d.w.Chance("once", 150)
+		e.Asks = !e.Once && d.w.Chance("asks", 200)
 	}
 	return e
 }

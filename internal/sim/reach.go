@@ -53,15 +53,20 @@ func Rares() []Rare {
 
 // reached looks for every state and returns, in the list's order, whether it was there.
 func (c *Cluster) reached() []bool {
-	s := &sight{c: c, lives: c.History.lives(), tries: map[*life][]*attempt{}}
-	for _, l := range s.lives {
-		s.tries[l], _ = l.attempts()
-	}
+	s := newSight(c)
 	var out []bool
 	for _, r := range Rares() {
 		out = append(out, r.in(s))
 	}
 	return out
+}
+
+func newSight(c *Cluster) *sight {
+	s := &sight{c: c, lives: c.History.lives(), tries: map[*life][]*attempt{}}
+	for _, l := range s.lives {
+		s.tries[l], _ = l.attempts()
+	}
+	return s
 }
 
 // commit reports whether some request and its answer are such.

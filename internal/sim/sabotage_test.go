@@ -123,13 +123,17 @@ func budget() time.Duration {
 	return time.Minute
 }
 
-// randomly runs seeds for a while, or so many of them if no time is given, and returns at
-// which one a story failed.
+// randomly runs seeds for a while, or so many of them if no time is given, each with a
+// plain story and with a rich one, and returns at which one a story failed.
 func randomly(p Policy, limit time.Duration, most int) (seeds int, err error) {
 	s := &Story{Open: inMemory, Once: true, Policy: p, MaxSteps: 60_000} // a defect that spins is found soon
 	for end := time.Now().Add(limit); err == nil && (time.Now().Before(end) || limit == 0 && seeds < most); {
 		seeds++
-		_, err = s.Seed(uint64(seeds))
+		for _, s.Config = range []func(*World) Config{Draw, DrawRich} {
+			if _, err = s.Seed(uint64(seeds)); err != nil {
+				break
+			}
+		}
 	}
 	return seeds, err
 }

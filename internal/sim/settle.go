@@ -132,7 +132,9 @@ func (c *Cluster) rests(h store.Head) (names []string, why string) {
 	// A branch that lost gives way without an event of its own, so that the log shows
 	// its waits as open. Once such an execution is parked for ever, only a message
 	// helps it.
-	lost := races(s.Input) && h.Owner == "" && h.WakeAt == event.Never
+	// So does one that the body left behind when it came to its end.
+	ending := slices.ContainsFunc(s.Ops, func(o fold.Op) bool { return event.Final(o.Path) })
+	lost := (races(s.Input) || ending) && h.Owner == "" && h.WakeAt == event.Never
 	for i := range s.Ops {
 		o := &s.Ops[i]
 		switch {

@@ -224,7 +224,7 @@ const shownSteps = 24
 func (f *Failure) Error() string {
 	msg := fmt.Sprintf("sim: seed %d, step %d, %v: %s", f.Seed, f.Step, f.At, f.Reason)
 	if f.Replay != "" {
-		msg += "\nreplay: " + f.Replay
+		msg += "\nreplay: " + f.Replay + "\nshrink: " + f.Replay + " SHRINK=1"
 	}
 	if n := len(f.Trace); n > 0 {
 		msg += "\nlast steps:\n  " + strings.Join(f.Trace[max(0, n-shownSteps):], "\n  ")
