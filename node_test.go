@@ -108,7 +108,7 @@ func TestASecondNodeLeavesTheWorkOfALivingOneAlone(t *testing.T) {
 }
 
 // A flow that no node knows is left for one that does, with its mail and its cancels;
-// until then it is listed as driven by nobody.
+// until then it is listed as driven by nobody (case 26).
 func TestAnUnknownFlowIsLeftForANodeThatKnowsIt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var calls service

@@ -29,7 +29,7 @@ func existing[In, Out any](t *testing.T, f *loom.Flow[In, Out], rt *loom.Runtime
 }
 
 // claim B-02, case 1: N starts of one id at once, on one node and on two: one handle, one
-// log, one effect, N-1 typed refusals.
+// log, one effect, N-1 typed refusals, each of which leads to a handle that gives the result.
 func TestManyStartsOfOneIDAreOne(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, n := range []int{2, 8, 64} {
@@ -59,6 +59,9 @@ func TestManyStartsOfOneIDAreOne(t *testing.T) {
 							started.inc()
 						case errors.As(err, &exists):
 							refused.inc()
+							if v, err := attach[string](t, rts[i%nodes], string(exists.ID)).Result(soon(t)); err != nil || v != "paid" {
+								t.Error(v, err)
+							}
 						default:
 							t.Error(err)
 						}
@@ -115,6 +118,15 @@ func TestARefusedStartLeavesNothing(t *testing.T) {
 			t.Fatal(got)
 		}
 		yields(t, run, "charge")
+		pass(t, time.Second)
+		// What the winner had heard by then is each event once, in order. Its wake-up may be
+		// the other node's.
+		if all := winner.all("order"); grammar(all) != nil || len(all) < 2*len(before) {
+			t.Fatalf("the winner heard %v", all)
+		}
+		if n := len(winner.seen("order")) + len(loser.seen("order")); n != len(logOf(t, db, "order")) {
+			t.Fatalf("%d events were heard of, the log has %d", n, len(logOf(t, db, "order")))
+		}
 		if calls.count("charge") != 1 || headOf(t, db, "order").Tip.Fence != head.Tip.Fence+1 { // its own wake-up
 			t.Fatalf("%d charges", calls.count("charge"))
 		}

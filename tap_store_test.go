@@ -52,12 +52,22 @@ func (l tapLog) Read(ctx context.Context, id event.ExecutionID, r store.Range) i
 			return
 		}
 		l.x.mu.Lock()
-		fail, lag := l.x.mu.noReads, l.x.mu.lag
+		fail, lag, less := l.x.mu.noReads, l.x.mu.lag, l.x.mu.less
 		l.x.mu.Unlock()
 		switch {
 		case fail:
 			yield(event.Envelope{}, errNoRead)
 		case lag != nil && (*lag || !r.Strong):
+		case less > 0:
+			var all []event.Envelope
+			for e := range l.x.db.Read(ctx, id, r) {
+				all = append(all, e)
+			}
+			for _, e := range all[:max(len(all)-less, 0)] {
+				if !yield(e, nil) {
+					return
+				}
+			}
 		default:
 			l.x.db.Read(ctx, id, r)(yield)
 		}

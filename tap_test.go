@@ -34,6 +34,7 @@ type tap struct {
 		answer   func(call) (store.Result, bool) // instead of the store
 		noReads  bool
 		lag      *bool // reads show nothing; strong ones neither, if true
+		less     int   // events at the end of a log that reads do not show
 	}
 }
 
@@ -133,6 +134,13 @@ func (x *tap) lagging(alsoStrong bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.mu.lag = &alsoStrong
+}
+
+// leaveOut makes reads of logs show n events less than there are.
+func (x *tap) leaveOut(n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.mu.less = n
 }
 
 var errNoRead = errors.New("the read failed")

@@ -63,7 +63,8 @@ func TestRenewalOvertakes(t *testing.T) {
 }
 
 // Requests of one flush share a transaction and no fate: refused, failed and
-// committed side by side.
+// committed side by side. claim B-19: a uniqueness error of the engine that the head row
+// did not foresee is a failure, and never a verdict about the execution.
 func TestVerdictsOfOneFlush(t *testing.T) {
 	db := open(t)
 	good := commit(t, db, startOf("good")).Tip

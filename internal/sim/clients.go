@@ -195,7 +195,7 @@ func (c *Cluster) actFollow() {
 }
 
 // Follow makes a client of m read an execution's log as it grows. Each event must be
-// durable by then, and come once and in order.
+// durable by then, and come once and in order, whatever fails meanwhile (claim B-44).
 func (c *Cluster) Follow(m *Member, id event.ExecutionID, limit time.Duration) {
 	m.Do("follow", limit, func(ctx context.Context) {
 		next := int64(0)

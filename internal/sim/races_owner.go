@@ -39,7 +39,8 @@ func lostClaim(c *Cluster) {
 }
 
 // lostPark delays the second sending of a park until another node has woken the
-// execution by its timer.
+// execution by its timer. The starter, under token 0 and nobody's, is shut out by that
+// wake-up (claim B-50).
 func lostPark(c *Cluster) {
 	ms := c.open(2)
 	ms[0].Link.Faults.Plan(first(commits(releases), fault.Fault{Act: fault.LoseReply}, fault.Fault{Act: fault.Slow, Delay: 4 * c.Config.Lease}))

@@ -66,6 +66,31 @@ func claimCases() []Case {
 			}
 			p.refused(p.step("c", first), store.RefusedFence) // the old owner, back from a pause
 		}},
+		Case{Name: "claim/lapsed-of-what-moved-on", Quote: step6, run: func(p *probe) { // case 27
+			p.node("n2")
+			p.node("n3")
+			p.lease("n1", time.Second)
+			lost := map[event.ExecutionID]store.Result{}
+			for _, id := range []event.ExecutionID{"ended", "claimed", "driven"} {
+				lost[id] = p.must(p.birthFor(id, "n1"))
+			}
+			p.advance(1500 * time.Millisecond)
+			// All of them are to be had. Before the rescuer comes:
+			p.must(p.end("ended", lost["ended"]))
+			p.must(p.take("claimed", lost["claimed"], "n3", store.Lapsed))
+			p.must(p.step("driven", lost["driven"]))
+			for _, id := range []event.ExecutionID{"ended", "claimed", "driven"} {
+				was := p.see(id)
+				why := store.RefusedHead
+				if id == "claimed" {
+					why = store.RefusedFence
+				}
+				rescue := p.take(id, lost[id], "n2", store.Lapsed)
+				rescue.Events = events(id, lost[id].Tip.Head+1, 1)
+				p.refused(rescue, why)
+				p.unchanged(was, "a rescue by what was seen before")
+			}
+		}},
 		Case{Name: "claim/lapsed-does-not-stop-the-owner", Quote: ruleLapsed, run: func(p *probe) {
 			p.lease("n1", time.Second)
 			first := p.must(p.birthFor("c", "n1"))
@@ -147,7 +172,7 @@ func claimCases() []Case {
 				p.failf("owner %q, token %d", res.Owner, res.Tip.Fence)
 			}
 		}},
-		Case{Name: "claim/as", Quote: ruleAs, run: func(p *probe) { // race 14
+		Case{Name: "claim/as", Quote: ruleAs, run: func(p *probe) { // race 14, claim B-51
 			p.node("n1")
 			first := p.must(p.birthFor("c", "n1"))
 			for _, as := range []store.NodeID{"", "n2", "N1", "n1 "} {

@@ -49,6 +49,21 @@ func fateCases() []Case {
 				p.failf("two requests that follow each other: %s; %s", say(res[0]), say(res[1]))
 			}
 		}},
+		Case{Name: "fate/alone", Quote: ruleFate, run: func(p *probe) {
+			first := p.birth("a")
+			first.Alone = true
+			p.must(first)
+			second, third, twin := p.birth("b"), p.birth("c"), p.birth("a")
+			third.Alone, twin.Alone = true, true
+			res := p.commitAll(second, third, twin)
+			if res[0].Outcome != store.Committed || res[1].Outcome != store.Committed || res[2].Refusal != store.RefusedHead {
+				p.failf("a start, one alone, and a duplicate alone: %s; %s; %s", say(res[0]), say(res[1]), say(res[2]))
+			}
+			step := p.step("c", res[1])
+			step.Alone = true
+			p.must(step)
+			p.again(step)
+		}},
 		Case{Name: "fate/none", Quote: ruleFate, run: func(p *probe) {
 			if res, err := p.s.Log.Commit(p.ctx); err != nil || len(res) != 0 {
 				p.failf("a call without requests: %d results, error %v", len(res), err)

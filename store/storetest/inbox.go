@@ -46,7 +46,7 @@ func sameMessage(a, b store.Message) bool {
 
 func inboxCases() []Case {
 	return needs(mailing,
-		Case{Name: "inbox/repeat", Quote: "A message whose id is pending already is not put in again: Posted with Repeat.", run: func(p *probe) { // case 5
+		Case{Name: "inbox/repeat", Quote: "A message whose id is pending already is not put in again: Posted with Repeat.", run: func(p *probe) {
 			p.node("n1")
 			res := p.must(p.birthFor("i", "n1"))
 			p.post("i", "a")

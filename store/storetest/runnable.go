@@ -76,7 +76,7 @@ func runnableCases() []Case {
 			p.advance(2*time.Second + time.Millisecond)
 			p.wants("r")
 		}},
-		Case{Name: "runnable/flows", Quote: ruleRunnable, run: func(p *probe) { // case 26
+		Case{Name: "runnable/flows", Quote: ruleRunnable, run: func(p *probe) {
 			p.parked("a", "flow-a", 0)
 			p.parked("b", "flow-b", 0)
 			p.parked("c", "flow-c", 0)
@@ -131,7 +131,7 @@ func runnableCases() []Case {
 			}
 			p.wants("mine")
 		}},
-		Case{Name: "runnable/claimed-is-gone", Quote: ruleRunnable, run: func(p *probe) { // claim H-34, case 27
+		Case{Name: "runnable/claimed-is-gone", Quote: ruleRunnable, run: func(p *probe) { // claim H-34
 			p.node("n1")
 			res := p.parked("r", flow, 0)
 			p.wants("r")
@@ -154,7 +154,7 @@ func strikeCases() []Case {
 			p.wants("s")
 		}},
 		Case{Name: "strikes/stuck", Quote: "MaxStrikes is how often in a row an execution may lose its owner without progress before " +
-			"only an operator can claim it.", run: func(p *probe) { // case 24
+			"only an operator can claim it.", run: func(p *probe) {
 			res := p.struck("s", store.MaxStrikes)
 			if p.bench.Advance != nil {
 				p.advance(24 * time.Hour)
