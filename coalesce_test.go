@@ -119,7 +119,8 @@ func TestAFreshStartSharesAFlushWithADuplicate(t *testing.T) {
 		until(t, "a flush is on its way", func() bool { return g.hold.waiting() == 1 })
 		duplicate, fresh := beside(t, flow, rt, 0, "d"), beside(t, flow, rt, 0, "f")
 		g.hold.open()
-		if _, err := first(); err != nil {
+		other, err := first()
+		if err != nil {
 			t.Fatal(err)
 		}
 		var exists *loom.ExecutionAlreadyExistsError
@@ -131,6 +132,8 @@ func TestAFreshStartSharesAFlushWithADuplicate(t *testing.T) {
 			t.Fatalf("the fresh start: %v", err)
 		}
 		yields(t, run, "done")
+		yields(t, other, "done")
+		synctest.Wait() // hooks are told beside
 		starts := g.of("f", isStart)
 		if len(starts) != 1 || !slices.ContainsFunc(starts[0], func(r store.Request) bool { return r.Execution == "d" }) {
 			t.Errorf("the start of f was in %d calls, or not beside that of d", len(starts))
