@@ -97,7 +97,7 @@ func TestVerdictsOfOneFlush(t *testing.T) {
 	if got["stale"].Refusal != store.RefusedFence {
 		t.Errorf("stale %v", got["stale"].Refusal)
 	}
-	if r := got["bad"]; r.Outcome != store.Failed || !errors.Is(r.Err, ErrInternal) {
+	if r := got["bad"]; r.Outcome != store.Failed || !errors.Is(r.Err, store.ErrCorrupt) {
 		t.Errorf("bad %v %v", r.Outcome, r.Err)
 	}
 	if tip, err := db.Tip(context.Background(), "bad"); err != nil || tip != bad {
