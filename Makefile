@@ -28,7 +28,7 @@ FUZZ_MINIMIZE ?= 4x
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # What the race detector looks at: everything with concurrency of its own.
-RACE := ./event/... ./fold/... ./store/... ./internal/kernel/... ./internal/rt/... .
+RACE := ./event/... ./fold/... ./store/... ./internal/kernel/... ./internal/rt/... ./loomtest/... .
 # The engine under package sqlite is twenty times slower under the race detector.
 # These of its tests hold it against the kit and the simulator, with one goroutine
 # most of the time; "make test" runs them.

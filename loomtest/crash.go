@@ -21,6 +21,9 @@ import (
 // scenario returns a new scenario, with services and scripts that nobody has used; scripts
 // are made with the Env that it gets. The test stops at the first crash that leads
 // elsewhere, and says at which commit it was, what differs, and what the log is.
+//
+// A step with loom.AtMostOnce that a crash hits fails with loom.ErrOutcomeUnknown, as it
+// must: a flow that does not deal with it ends elsewhere.
 func CrashEverywhere(t testing.TB, scenario func(e *Env) *Scenario) {
 	t.Helper()
 	seed, set := fixedSeed(t)

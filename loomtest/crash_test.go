@@ -84,7 +84,7 @@ func trade(b *bank, flow *loom.Flow[string, string]) *loomtest.Scenario {
 }
 
 // TestACrashAnywhereLeadsToTheSameEnd: a flow that keeps to the rules passes. The crashes
-// do happen: they are as many as are told of.
+// do happen: they are as many as are told of. claim B-52, oracles O5 and O6
 func TestACrashAnywhereLeadsToTheSameEnd(t *testing.T) {
 	runs := 0
 	text := passing(t, func(t testing.TB) {

@@ -14,7 +14,8 @@ import (
 //
 // An answer belongs to an attempt. A call that a crash cut off is made again, and is
 // answered as the first time. At the end of the test every answer must have been used; a
-// call without one fails the test.
+// call without one fails the test. What a step has beside its effect, the function of
+// loom.Verify, is called as it is.
 type Step struct {
 	e       *Env
 	name    string
