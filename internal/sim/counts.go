@@ -81,8 +81,8 @@ func (n *Counts) Text() string {
 	return b.String()
 }
 
-// Rate is from how many random stories, by what was measured, it counts as a failure of
-// the campaign that a state was not reached: one is then expected about 20 times.
+// expected is how often a state must be expected, by what was measured, for a campaign to
+// fail that did not come to it: by chance that happens once in 500 million.
 const expected = 20
 
 // Missed returns the states that should have been reached and were not: all of them in a
