@@ -129,6 +129,9 @@ func (r *Runtime) confirm(ctx context.Context, env event.Envelope, res store.Res
 // exists describes what a start met: its sequence 0, and the head row of the refusal.
 func exists(env, there event.Envelope, res store.Result) error {
 	out := &ExecutionAlreadyExistsError{ID: env.Execution, Status: statusOf(res.State)}
+	if link := linkOf(there); link != nil {
+		out.parent = link.String()
+	}
 	mine, _ := env.Decode()
 	other, err := there.Decode()
 	a, okA := mine.(event.ExecutionStarted)

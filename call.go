@@ -40,7 +40,12 @@ func (x *run) beginCalls() (moved bool) {
 	for i, op := range waiting {
 		switch {
 		case op.Ending != kernel.Open || op.Call != nil:
-		case op.Cancelled && !mustAsk(op):
+		case startsChild(op) && op.Started:
+		case op.Cancelled && startsChild(op) && !op.Inherited:
+			x.refuseChild(op, uncalled(op))
+			x.calls = append(x.calls, waiting[i+1:]...)
+			return true
+		case op.Cancelled && !startsChild(op) && !mustAsk(op):
 			x.m.FailEffect(op, op.Attempts, uncalled(op))
 			x.calls = append(x.calls, waiting[i+1:]...)
 			x.gather(false)
@@ -232,6 +237,10 @@ func (x *run) settleEffect(l letter) {
 	if op.Ending != kernel.Open || x.m.Ended() {
 		return // it was given up
 	}
+	if startsChild(op) {
+		x.settleChildStart(l)
+		return
+	}
 	if l.asked {
 		x.settleAsked(l)
 		return
@@ -267,6 +276,10 @@ func (x *run) settleEffect(l letter) {
 // recorded as unknown. One that is not being called settles at once, if nobody has to
 // be asked about it.
 func (x *run) giveWay(op *kernel.Op) {
+	if startsChild(op) {
+		x.giveWayChild(op)
+		return
+	}
 	call, ok := op.Call.(*effectContext)
 	switch {
 	case ok:
@@ -283,7 +296,7 @@ func (x *run) giveWay(op *kernel.Op) {
 
 // endEffects ends the contexts of the effects that run.
 func (x *run) endEffects(cause error) {
-	for _, op := range x.m.OpenEffects() {
+	for _, op := range append(x.m.OpenEffects(), x.m.Children()...) {
 		if call, ok := op.Call.(*effectContext); ok {
 			call.end(cause)
 		}

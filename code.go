@@ -52,6 +52,9 @@ const (
 	ErrDeleting = Code("deleting")
 	// ErrTerminated: the execution was ended by [Runtime.Terminate].
 	ErrTerminated = Code(event.CodeTerminated)
+	// ErrAlreadyExists: the id of a child is taken by another execution. The start of an
+	// execution says so with an [*ExecutionAlreadyExistsError], which matches it too.
+	ErrAlreadyExists = Code("already_exists")
 	// ErrDeadline: the execution's deadline passed.
 	ErrDeadline = Code(event.CodeDeadline)
 )

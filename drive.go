@@ -130,6 +130,15 @@ func (x *run) enter() bool {
 			x.calls = append(x.calls, op)
 		}
 	}
+	for _, op := range x.m.Children() {
+		switch {
+		case !op.Started:
+			op.Inherited = !x.clean
+			x.calls = append(x.calls, op)
+		case op.Cancelled:
+			x.cancelChild(op)
+		}
+	}
 	return true
 }
 

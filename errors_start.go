@@ -16,6 +16,8 @@ type ExecutionAlreadyExistsError struct {
 	Status fold.Status
 	// SameRequest tells whether flow and input are those of this start.
 	SameRequest bool
+
+	parent string // what its first event says of its parent
 }
 
 func (e *ExecutionAlreadyExistsError) Error() string {
@@ -27,7 +29,10 @@ func (e *ExecutionAlreadyExistsError) Error() string {
 }
 
 // LoomCode returns the error's stable code.
-func (e *ExecutionAlreadyExistsError) LoomCode() string { return "already_exists" }
+func (e *ExecutionAlreadyExistsError) LoomCode() string { return string(ErrAlreadyExists) }
+
+// Is matches [ErrAlreadyExists].
+func (e *ExecutionAlreadyExistsError) Is(target error) bool { return target == ErrAlreadyExists }
 
 // StorageWriteError reports that the store did not take what had to be durable.
 // Unless Definite, the write may have happened all the same: a start that fails

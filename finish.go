@@ -20,6 +20,10 @@ func (x *run) finish() {
 			x.j.Looked(1 << 40)
 		}
 		req, last := x.j.Next(x.rt.nonce(), nil, stateOf[x.m.State().Status])
+		s := x.m.State()
+		if last {
+			req.Post = tellParent(x.parent, x.id, x.seed, &ending{status: s.Status, result: s.Result, failure: s.Failure})
+		}
 		a := x.transmit(req)
 		if !x.settle(&a) && !sabotage.On("end-told-early") {
 			return
@@ -31,6 +35,9 @@ func (x *run) finish() {
 			continue
 		}
 		break
+	}
+	if x.parent != nil {
+		x.rt.hasMail(x.parent.Execution)
 	}
 	s := x.m.State()
 	x.mu.Lock()

@@ -81,6 +81,16 @@ func (x *run) deliverOne() bool {
 			x.drop(m)
 			x.mail = slices.Delete(x.mail, i, i+1)
 			continue
+		case m.Name == childMessage:
+			switch x.takeChild(m) {
+			case childLater:
+				i++
+				continue
+			case childStray:
+				x.drop(m)
+				x.mail = slices.Delete(x.mail, i, i+1)
+				continue
+			}
 		case m.Name == terminateMessage:
 			x.terminate(m)
 		case m.Name == cancelMessage:

@@ -44,6 +44,8 @@ type run struct {
 	hooks     *hookQueue
 	clean     bool        // the owner before let go with nothing under way
 	records   []*progress // that are not durable yet, in the order of their sequences
+	origin    []byte      // payload of sequence 0
+	parent    *parentLink // nil for an execution that is nobody's child
 	finals    []final     // what the body left to do at its end, in the order of registration
 
 	// Read by effects' fibers.
@@ -115,6 +117,9 @@ func (x *run) plug(world kernel.Config) {
 func (x *run) body(k *kernel.Branch) kernel.End {
 	return x.flow.run(&branch{Context: bodyContext, k: k, run: x}, x.m.State().Input, x.rt.tune.MaxPayload)
 }
+
+// born0 takes what the execution's first event says of it.
+func (x *run) born0(first event.Envelope) { x.origin, x.parent = first.Payload, linkOf(first) }
 
 // bodyContext is what a body's Context is made of: never done, no values.
 var bodyContext = context.Background()

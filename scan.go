@@ -171,6 +171,7 @@ func (r *Runtime) claim(h store.Head) bool {
 	x.j = kernel.NewJournal(h.Execution, r.node.id, res.Tip)
 	x.m.SetMeta(fenceMeta(res.Tip.Fence))
 	x.log = log
+	x.born0(log[0].Envelope)
 	x.clean = h.Owner == "" && h.WakeAt > 0
 	x.mailKnown = res.Mail
 	x.owned.Store(lapse)

@@ -35,6 +35,11 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	for _, o := range opts {
 		o(&s)
 	}
+	return r.startAs(ctx, flow, version, input, s)
+}
+
+// startAs is start with the options put together.
+func (r *Runtime) startAs(ctx context.Context, flow, version string, input json.RawMessage, s startSpec) (event.ExecutionID, *run, error) {
 	if err := s.validate(); err != nil {
 		return "", nil, err
 	}
@@ -55,8 +60,14 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	if s.delay > 0 {
 		s.meta = merge(s.meta, map[string]string{event.MetaNotBefore: strconv.FormatInt(int64(r.node.latest().Add(s.delay)), 10)})
 	}
+	if s.parent != nil {
+		s.meta = merge(s.meta, map[string]string{event.MetaParent: s.parent.String()})
+	}
 	env := kernel.Bootstrap(s.id, now, p, event.EncodeMeta(s.meta))
 	index := store.IndexEntry{Flow: flow, Version: version, Labels: s.labels}
+	if s.parent != nil {
+		index.Parent = s.parent.Execution
+	}
 
 	f, known := r.flows[flow]
 	if !known || r.tune.ClientOnly || s.delay > 0 {
@@ -69,6 +80,7 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 	defer done()
 	x := r.newRun(s.id, f, p.Seed)
 	x.first, x.started = &env, p
+	x.born0(env)
 	x.j = kernel.NewStart(s.id, r.node.id, index)
 	if s.chosen && !(s.composed && sabotage.On("precheck-only")) {
 		x.j.Enqueue(env)

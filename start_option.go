@@ -22,6 +22,7 @@ type startSpec struct {
 	meta     map[string]string
 	deadline time.Time
 	delay    time.Duration
+	parent   *parentLink // nil for none
 }
 
 // ID chooses the execution's id: 1 to 200 characters of A-Z a-z 0-9 _ . : + -. A

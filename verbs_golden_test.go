@@ -94,3 +94,41 @@ func readGolden(t *testing.T, name, text string) []event.Envelope {
 	}
 	return log
 }
+
+// goldenParent and goldenChild are a family. They are never changed either.
+var goldenChild = loom.NewFlow("golden-child", func(ctx loom.Context, n int) (int, error) {
+	if n == 0 {
+		return 0, errors.New("nothing to ship")
+	}
+	return n, loom.Sleep(ctx, "ship", time.Minute)
+})
+
+var goldenParent = loom.NewFlow("golden-parent", func(ctx loom.Context, n int) (int, error) {
+	one, err := goldenChild.Spawn(ctx, n, loom.OnParentCancel(loom.KeepWaiting))
+	if err != nil {
+		return 0, err
+	}
+	_, failed := goldenChild.Child(ctx, 0)
+	_, refused := goldenChild.Child(ctx, 1, loom.ID("golden-family"))
+	v, err := one.Get(ctx)
+	if failed == nil || refused == nil {
+		err = errors.Join(err, errors.New("a child that cannot have completed has"))
+	}
+	return v, err
+})
+
+func TestTheGoldenFamilyWritesItsGoldenLogs(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		db := memstore.New(nil)
+		rt := open(t, db, loom.Flows(goldenParent, goldenChild))
+		yields(t, begin(t, goldenParent, rt, 3, loom.ID("golden-family")), 3)
+		log := logOf(t, db, "golden-family")
+		var file strings.Builder
+		if err := event.WriteLog(&file, logIn(log)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := kinds(log), kinds(readGolden(t, "family-1.0.0.log", file.String())); got != want {
+			t.Fatalf("written:\n%s\nrecorded:\n%s", got, want)
+		}
+	})
+}

@@ -17,6 +17,7 @@ type Summary struct {
 	ID      string
 	Flow    string
 	Version string
+	Parent  string // of a child, "" for none
 	Status  fold.Status
 	Labels  map[string]string
 	Events  int64     // in the log
@@ -86,7 +87,7 @@ func statusOf(s store.State) fold.Status {
 }
 
 func summaryOf(h store.Head) Summary {
-	s := Summary{ID: string(h.Execution), Flow: h.Index.Flow, Version: h.Index.Version, Status: statusOf(h.State),
+	s := Summary{ID: string(h.Execution), Flow: h.Index.Flow, Version: h.Index.Version, Parent: string(h.Index.Parent), Status: statusOf(h.State),
 		Labels: h.Index.Labels, Events: int64(h.Tip.Head) + 1, Owner: string(h.Owner), Mail: h.Mail - h.Seen,
 		Strikes: h.Strikes, Created: h.Created.Time(), Updated: h.Updated.Time()}
 	if h.Owner == "" && h.WakeAt != event.Never && !h.State.Terminal() {

@@ -41,6 +41,8 @@ func sizeHint(p Payload) int {
 		return names + len(p.Flow) + len(p.Input)
 	case EffectScheduled:
 		return 24 + len(p.Op) + len(p.Args)
+	case ChildSettled:
+		return names + len(p.Result)
 	case EffectProgressed:
 		return 24 + len(p.Op) + len(p.Value)
 	case EffectCompleted:

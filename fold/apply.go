@@ -111,6 +111,31 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 			return fmt.Sprintf("operation %s is no open effect", p.Op)
 		}
 		o.Progress, o.Last = p.Value, e.Sequence
+	case event.ChildScheduled:
+		return s.begin(e, Op{Path: p.Op, Kind: Child, Child: p.Execution, Name: p.Flow, OnCancel: p.OnCancel})
+	case event.ChildStarted:
+		o := s.Op(p.Op)
+		if o == nil || o.Kind != Child || !o.Open() || o.Started {
+			return fmt.Sprintf("operation %s is no child that starts", p.Op)
+		}
+		o.Started, o.Last = true, e.Sequence
+	case event.ChildSettled:
+		if s.consumed[p.Message] {
+			return fmt.Sprintf("message %q is in the log already", p.Message)
+		}
+		to := OpCompleted
+		if p.Error != nil {
+			to = OpFailed
+		}
+		if why := s.settle(e, p.Op, to, Child, ""); why != "" {
+			return why
+		}
+		if p.Error != nil {
+			s.Op(p.Op).Error = p.Error.Code
+		}
+		if p.Message != "" {
+			s.consume(p.Message)
+		}
 	case event.VersionMarked:
 		if _, ok := s.Versions[p.Change]; ok {
 			return fmt.Sprintf("a version of %s is marked already", p.Change)
@@ -173,11 +198,13 @@ func TerminatedFailure(p event.ExecutionTerminated) *event.Failure {
 }
 
 // giveWay ends what does not outlive a cancel: open timers and awaits, but not those
-// of the final branch. An open effect goes on until it settles, because the body must
-// know the truth.
+// of the final branch. An open effect goes on until it settles, and so does a child that
+// is not to be abandoned, because the body must know the truth.
 func (s *State) giveWay(e event.Envelope) {
 	for i := range s.Ops {
-		if o := &s.Ops[i]; o.Open() && o.Kind != Effect && !event.Final(o.Path) {
+		o := &s.Ops[i]
+		stays := o.Kind == Effect || o.Kind == Child && o.OnCancel != event.OnCancelAbandon
+		if o.Open() && !stays && !event.Final(o.Path) {
 			o.Status, o.Last, o.Settled, o.Due = OpCancelled, e.Sequence, e.Time, 0
 		}
 	}

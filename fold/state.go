@@ -62,6 +62,7 @@ const (
 	Effect OpKind = "effect"
 	Timer  OpKind = "timer"
 	Await  OpKind = "await"
+	Child  OpKind = "child"
 )
 
 // OpStatus is where an operation stands.
@@ -83,14 +84,19 @@ type Op struct {
 	Path     string
 	Kind     OpKind
 	Status   OpStatus
-	Name     string     // of the message that an await waits for
+	Name     string     // of the message that an await waits for, of a child's flow
 	Attempts int        // recorded failed attempts of an effect
 	Due      event.Time // deadline of a timer or await, next attempt of an effect; 0 for none
 	ReadOnly bool       // an effect whose result has no intent before it
 	First    event.Seq  // where the log first names it
 	Last     event.Seq  // where it last does
 	Began    event.Time
-	Settled  event.Time      // 0 while it is open
+	Settled  event.Time // 0 while it is open
+	// Child is the id of a child, Started whether it is durable, and OnCancel what a
+	// cancel of this execution does to it, as recorded.
+	Child    event.ExecutionID
+	Started  bool
+	OnCancel string
 	Progress json.RawMessage // what an effect last recorded of its progress, nil for nothing
 	Error    string          // code of the last recorded error, "" for none
 }

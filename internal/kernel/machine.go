@@ -108,9 +108,9 @@ func (m *Machine) Ended() bool { return m.state.Status.Terminal() }
 func (m *Machine) Waits() (only, awaits bool) {
 	for o := m.opens.first; o != nil; o = o.next {
 		switch {
-		case o.Kind == fold.Effect && (o.Call != nil || o.Due == 0 || o.Inherited):
+		case o.Kind == fold.Effect && (o.Call != nil || o.Due == 0 || o.Inherited), o.Kind == fold.Child && !o.Started:
 			return false, awaits
-		case o.Kind == fold.Await:
+		case o.Kind == fold.Await, o.Kind == fold.Child:
 			awaits = true
 		}
 	}
@@ -196,10 +196,18 @@ func (m *Machine) settle(o *Op, how Ending, result json.RawMessage, f *event.Fai
 	m.setDue(o, 0)
 	delete(m.ops, o.Path)
 	m.opens.remove(o)
+	m.wakeWaiters(o)
+}
+
+func (m *Machine) wakeWaiters(o *Op) {
 	if o.waiter != nil {
 		m.wake(o.waiter)
 		o.waiter = nil
 	}
+	for _, b := range o.waiters {
+		m.wake(b)
+	}
+	o.waiters = nil
 }
 
 func (m *Machine) ask(o *Op, p event.Payload) { m.asked = append(m.asked, command{o, p}) }

@@ -25,7 +25,7 @@ type Op struct {
 	Path string
 	Kind fold.OpKind
 	Name string // of the awaited message
-	// Effect is what to call, nil for timers and awaits.
+	// Effect is what to call, or how to start a child; nil for timers and awaits.
 	Effect *Effect
 	// Intent is the sequence that must be durable before the effect is called:
 	// its EFFECT_SCHEDULED or last EFFECT_ATTEMPT_FAILED; event.None for none.
@@ -43,18 +43,25 @@ type Op struct {
 	Inherited bool
 	// Progress is what the effect last recorded of its progress, nil for nothing.
 	Progress json.RawMessage
+	// Child is the id of the child that the operation is, "" for none; OnCancel is what
+	// a cancel does to it, as recorded; Started says that it is durable.
+	Child    event.ExecutionID
+	OnCancel string
+	Started  bool
 
 	Ending  Ending
 	Result  json.RawMessage
 	Failure *event.Failure
 
-	waiter *Branch // the branch that opened it, once it waits
-	branch *Branch
-	order  uint64 // of creation; ties of Due
-	heapAt int    // place in the due heap, -1 for none
-	after  func(now event.Time) event.Time
-	prev   *Op // in the list of open operations
-	next   *Op
+	status  string    // of a settled child
+	waiter  *Branch   // the branch that opened it, once it waits
+	waiters []*Branch // other branches that wait for it
+	branch  *Branch
+	order   uint64 // of creation; ties of Due
+	heapAt  int    // place in the due heap, -1 for none
+	after   func(now event.Time) event.Time
+	prev    *Op // in the list of open operations
+	next    *Op
 }
 
 // Effect is what the machine knows of an effect.

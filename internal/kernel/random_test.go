@@ -29,7 +29,7 @@ type step struct {
 // stepKinds are what a step may be; those that stand more than once are more
 // likely.
 var stepKinds = []string{"do", "do", "do", "read", "pair", "timer", "until", "await", "await", "within", "go", "go", "go",
-	"any", "all", "cancel", "name", "now", "version", "else", "recover", "panic", "exit"}
+	"any", "all", "cancel", "name", "now", "version", "child", "spawn", "else", "recover", "panic", "exit"}
 
 func newProgram(rng *rand.Rand, depth int) *program {
 	p := &program{quits: rng.IntN(2) == 0, fails: rng.IntN(5) == 0}
@@ -103,6 +103,7 @@ func (p *program) body() func(*Branch) End {
 type runner struct {
 	saw      *[]string
 	children []*Branch
+	spawned  []*Op
 	last     int // of what an operation gave, to decide by
 }
 
@@ -191,6 +192,17 @@ func (x *runner) odd(b *Branch, s step) {
 	case "name":
 		path, denied := b.Name(s.name)
 		x.note(b, "name %s %d %x", path, denied, Entropy(b.Execution(), b.Seed(), path))
+	case "child", "spawn":
+		o, denied := b.Child(s.name, "", "f", []string{"", event.OnCancelAbandon, event.OnCancelWait}[s.value%3], &Effect{})
+		if denied != Allowed {
+			x.note(b, "denied %d", denied)
+			break
+		}
+		b.WaitStarted(o)
+		x.note(b, "%s started %v", o.Child, o.Started)
+		if x.spawned = append(x.spawned, o); s.what == "child" {
+			x.wait(b, x.spawned[s.value%len(x.spawned)], b.WaitOther(x.spawned[s.value%len(x.spawned)]))
+		}
 	case "version":
 		v, denied := b.Version(s.name, 0, 1+int(s.name[0])%3)
 		x.note(b, "version %d %d", v, denied)
@@ -218,6 +230,18 @@ func (f *fate) next(r *rig) bool {
 	fail := &event.Failure{Code: "c", Message: fmt.Sprint(f.rng.IntN(9))}
 	for o := m.opens.first; o != nil; o = o.next {
 		switch {
+		case o.Child != "":
+			if !o.Started {
+				can = append(can, func() { m.StartedChild(o) })
+				can = append(can, func() { m.SettleChild(o, event.ChildSettled{Status: event.ChildRefused, Error: fail}) })
+				break
+			}
+			f.sent++
+			id := fmt.Sprintf("m-%d", f.sent)
+			can = append(can, func() {
+				m.SettleChild(o, event.ChildSettled{Message: id, Status: "completed", Result: json.RawMessage(fmt.Sprint(f.rng.IntN(100)))})
+			})
+			can = append(can, func() { m.SettleChild(o, event.ChildSettled{Message: id, Status: "failed", Error: fail}) })
 		case o.Effect != nil:
 			can = append(can, func() { m.CompleteEffect(o, json.RawMessage(fmt.Sprint(f.rng.IntN(100)))) })
 			can = append(can, func() { m.FailEffect(o, o.Attempts+1, fail) })

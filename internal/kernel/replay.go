@@ -96,14 +96,14 @@ func (m *Machine) passive(r Recorded) error {
 	switch p := r.Payload.(type) {
 	case event.EffectAttemptFailed:
 		o := m.ops[p.Op]
-		if o == nil || o.Effect == nil {
+		if o == nil || o.Kind != fold.Effect {
 			return nobody
 		}
 		o.Attempts, o.Intent = p.Attempt, r.Envelope.Sequence
 		m.setDue(o, p.NotBefore)
 	case event.EffectProgressed:
 		o := m.ops[p.Op]
-		if o == nil || o.Effect == nil {
+		if o == nil || o.Kind != fold.Effect {
 			return nobody
 		}
 		o.Progress = p.Value
@@ -185,6 +185,8 @@ func (m *Machine) keep(o *Op, r Recorded) {
 			}
 			m.setDue(o, p.Deadline)
 		}
+	case event.ChildScheduled:
+		o.Intent = r.Envelope.Sequence
 	case event.MessageAwaited:
 		if o.Ending == Open {
 			m.setDue(o, p.Deadline)
@@ -205,19 +207,19 @@ func (m *Machine) redeliver(r Recorded) error {
 		m.begin()
 	case event.EffectCompleted:
 		o := m.ops[p.Op]
-		if o == nil || o.Effect == nil {
+		if o == nil || o.Kind != fold.Effect {
 			return nobody
 		}
 		m.settle(o, Completed, p.Result, nil)
 	case event.EffectFailed:
 		o := m.ops[p.Op]
-		if o == nil || o.Effect == nil {
+		if o == nil || o.Kind != fold.Effect {
 			return nobody
 		}
 		m.settle(o, Failed, nil, p.Error)
 	case event.TimerFired:
 		o := m.ops[p.Op]
-		if o == nil || o.Effect != nil {
+		if o == nil || o.Kind != fold.Timer && o.Kind != fold.Await {
 			return nobody
 		}
 		m.settle(o, Fired, nil, nil)
@@ -227,6 +229,18 @@ func (m *Machine) redeliver(r Recorded) error {
 			return nobody
 		}
 		m.settle(o, Received, p.Body, nil)
+	case event.ChildStarted:
+		o := m.ChildAt(p.Op)
+		if o == nil {
+			return nobody
+		}
+		m.started(o)
+	case event.ChildSettled:
+		o := m.ChildAt(p.Op)
+		if o == nil {
+			return nobody
+		}
+		m.settled(o, p)
 	case event.CancelRequested:
 		if first {
 			m.cancelAll()
@@ -247,6 +261,9 @@ func same(rec, asked event.Payload) bool {
 	case event.MessageAwaited:
 		a, ok := asked.(event.MessageAwaited)
 		return ok && r.Op == a.Op && r.Name == a.Name
+	case event.ChildScheduled:
+		a, ok := asked.(event.ChildScheduled)
+		return ok && r == a
 	case event.VersionMarked:
 		a, ok := asked.(event.VersionMarked)
 		return ok && r == a
@@ -286,6 +303,12 @@ func describe(p event.Payload) string {
 	case event.EffectFailed:
 		op = p.Op
 	case event.EffectProgressed:
+		op = p.Op
+	case event.ChildScheduled:
+		op = p.Op + " " + string(p.Execution) + " of " + p.Flow
+	case event.ChildStarted:
+		op = p.Op
+	case event.ChildSettled:
 		op = p.Op
 	case event.VersionMarked:
 		op = p.Change + " version " + strconv.Itoa(p.Version)

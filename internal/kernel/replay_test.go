@@ -53,7 +53,7 @@ func open(m *Machine) string {
 	var b strings.Builder
 	for o := m.opens.first; o != nil; o = o.next {
 		due := o.Due
-		fmt.Fprintf(&b, "%s %s %s due %d intent %d attempts %d cancelled %v\n", o.Path, o.Kind, o.Name, due, o.Intent, o.Attempts, o.Cancelled)
+		fmt.Fprintf(&b, "%s %s %s due %d intent %d attempts %d cancelled %v started %v\n", o.Path, o.Kind, o.Name, due, o.Intent, o.Attempts, o.Cancelled, o.Started)
 	}
 	only, awaits := m.Waits()
 	fmt.Fprintf(&b, "next %d, waits %v %v, branches %d, ended %v", m.NextDue(), only, awaits, len(m.branches), m.Ended())
@@ -75,6 +75,10 @@ func again(r *rig, e event.Envelope) {
 		m.FailEffect(r.op(p.Op), p.Attempt, p.Error)
 	case event.EffectAttemptFailed:
 		m.FailAttempt(r.op(p.Op), p.Error, p.NotBefore)
+	case event.ChildStarted:
+		m.StartedChild(r.op(p.Op))
+	case event.ChildSettled:
+		m.SettleChild(r.op(p.Op), p)
 	case event.EffectProgressed:
 		m.Progress(r.op(p.Op), p.Value)
 	case event.ExecutionTerminated:

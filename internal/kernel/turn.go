@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 
 	"github.com/loomwork/loom/event"
-	"github.com/loomwork/loom/fold"
 	"github.com/loomwork/loom/internal/sabotage"
 )
 
@@ -191,7 +190,7 @@ func (m *Machine) sequence(c command, at event.Time) {
 		}
 	}
 	seq := m.add(p, at)
-	if c.op != nil && c.op.Kind == fold.Effect {
+	if c.op != nil && c.op.Effect != nil {
 		c.op.Intent = seq
 	}
 }

@@ -151,8 +151,17 @@ func (b *Branch) Name(name string) (string, Denial) {
 // Wait parks the branch until o, which it has just opened, has settled.
 func (b *Branch) Wait(o *Op) {
 	for o.Ending == Open {
-		o.waiter = b
+		o.wakes(b)
 		b.park()
+	}
+}
+
+// wakes makes whatever happens to o next wake b.
+func (o *Op) wakes(b *Branch) {
+	if o.waiter == nil || o.waiter == b {
+		o.waiter = b
+	} else if !slices.Contains(o.waiters, b) {
+		o.waiters = append(o.waiters, b)
 	}
 }
 

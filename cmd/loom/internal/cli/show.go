@@ -100,6 +100,9 @@ func (p printer) execution(x view.Execution, took time.Duration) {
 	p.row("updated", p.instant(x.Updated))
 	p.row("duration", screen.Span(took))
 	p.row("events", count(x.Events))
+	if x.Parent != "" {
+		p.row("parent", x.Parent)
+	}
 	if x.Owner != "" {
 		p.row("owner", x.Owner)
 	}
