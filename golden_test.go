@@ -66,14 +66,18 @@ const everyVerbLog = `
 // that too.
 var ofTime = regexp.MustCompile("946[0-9]{12}|[0-9A-Z]{26}")
 
-// claim B-01: no contract version moved, and one chance gives one log, pinned.
+// claim B-01: no contract version moved, and one chance gives one log, pinned. claims A-08
+// and A-48: whatever number the store gives the execution, it is in no byte of it.
 func TestOneSeedGivesOneLog(t *testing.T) {
 	if loom.KernelABI != "1.1.0" || event.SchemaVersion != "1.0.0" || store.SPI != "2.3.0" {
 		t.Error("a contract's version moved: ", loom.KernelABI, event.SchemaVersion, store.SPI)
 	}
-	for range 3 {
+	for _, before := range []int{0, 1, 4711} { // executions that the store has made already
 		bubble(t, func(t *testing.T) {
 			db := memstore.New(nil)
+			for i := range before {
+				plant(t, db, fmt.Sprint("old", i), "gone", event.Envelope{Kind: event.KindExecutionStarted, Payload: []byte("{}")})
+			}
 			node, err := loom.Open(rt.With(t.Context(), newDice(9)), db, loom.Flows(everyVerb))
 			if err != nil {
 				t.Fatal(err)
@@ -93,6 +97,15 @@ func TestOneSeedGivesOneLog(t *testing.T) {
 			}
 			if _, err := run.Result(soon(t)); err != nil {
 				t.Fatal(err)
+			}
+			number := string(headOf(t, db, "golden").Tip.Anchor)
+			if number != fmt.Sprint(before+1) {
+				t.Fatalf("its number is %s, after %d others", number, before)
+			}
+			for _, e := range logOf(t, db, "golden") {
+				if before > 1000 && strings.Contains(fmt.Sprintf("%s %s", e.Payload, e.Meta), number) {
+					t.Errorf("%s holds its number: %s %s", e.ID(), e.Payload, e.Meta)
+				}
 			}
 			var text strings.Builder
 			for _, e := range logOf(t, db, "golden") {
