@@ -52,6 +52,13 @@ func (x *run) rounds() (call *effectContext, over bool) {
 			return nil, true
 		}
 		switch {
+		case x.m.Continuing() && !x.sending && !x.j.Dirty():
+			if x.stopping() {
+				x.letGo(0)
+				return nil, true
+			}
+			x.nextGeneration()
+			continue
 		case x.m.Ended() && !x.sending:
 			x.finish()
 			return nil, true
@@ -140,6 +147,13 @@ func (x *run) enter() bool {
 		}
 	}
 	return true
+}
+
+// nextGeneration enters the body anew. What says so is durable.
+func (x *run) nextGeneration() {
+	x.finals, x.calls = nil, nil
+	x.m.Continue()
+	x.gather(false)
 }
 
 // enterStart adopts sequence 0. A chosen id's is durable already.

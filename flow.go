@@ -64,6 +64,13 @@ type AnyFlow interface {
 	// Name returns the flow's name.
 	Name() string
 	run(b *branch, input json.RawMessage, limit int) kernel.End
+	// takes returns an error if input is not an In.
+	takes(input json.RawMessage) error
+}
+
+func (f *Flow[In, Out]) takes(input json.RawMessage) error {
+	_, err := decode[In]("input of flow "+f.name, input)
+	return err
 }
 
 // run runs the body and writes its end down.
@@ -73,6 +80,9 @@ func (f *Flow[In, Out]) run(b *branch, input json.RawMessage, limit int) kernel.
 		return kernel.End{Failure: failureOf(err)}
 	}
 	out, err := f.fn(b, in)
+	if again, ok := err.(*continued); ok { // not a cause of something else
+		return kernel.End{Again: again.input}
+	}
 	if err != nil {
 		return kernel.End{Failure: failureOf(err)}
 	}

@@ -76,7 +76,7 @@ func (x *run) dueAt() event.Time {
 // quiet reports whether nothing is under way but waiting; awaits as in
 // [kernel.Machine.Waits].
 func (x *run) quiet() (quiet, awaits bool) {
-	if x.calling > 0 || len(x.calls) > 0 || x.sending || x.j.Seen() < x.mailKnown || x.mailAgain != 0 || x.nudged() {
+	if x.m.Continuing() || x.calling > 0 || len(x.calls) > 0 || x.sending || x.j.Seen() < x.mailKnown || x.mailAgain != 0 || x.nudged() {
 		return false, false
 	}
 	return x.m.Waits()

@@ -132,3 +132,37 @@ func TestTheGoldenFamilyWritesItsGoldenLogs(t *testing.T) {
 		}
 	})
 }
+
+// goldenPoll continues twice. It is never changed either.
+var goldenPoll = loom.NewFlow("golden-poll", func(ctx loom.Context, page int) (string, error) {
+	err := loom.Cleanup(ctx, "close", func(ctx loom.Context) error { return loom.Sleep(ctx, "close", time.Second) })
+	if err != nil {
+		return "", err
+	}
+	found, err := loom.Do(ctx, "look", func(context.Context) (bool, error) { return page == 3, nil }, loom.Args(page))
+	if err != nil || found {
+		return loom.NewID(ctx), err
+	}
+	if err := loom.Sleep(ctx, "pause", time.Minute); err != nil {
+		return "", err
+	}
+	return "", loom.ContinueAs(ctx, page+1)
+})
+
+func TestTheGoldenPollWritesItsGoldenLog(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		db := memstore.New(nil)
+		rt := open(t, db, loom.Flows(goldenPoll))
+		if _, err := begin(t, goldenPoll, rt, 1, loom.ID("golden-poll")).Result(soon(t)); err != nil {
+			t.Fatal(err)
+		}
+		log := logOf(t, db, "golden-poll")
+		var file strings.Builder
+		if err := event.WriteLog(&file, logIn(log)); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := kinds(log), kinds(readGolden(t, "poll-1.0.0.log", file.String())); got != want {
+			t.Fatalf("written:\n%s\nrecorded:\n%s", got, want)
+		}
+	})
+}

@@ -60,7 +60,7 @@ func TestWrongTypesAreRefused(t *testing.T) {
 		"flow": text, "version": text, "seed": text, "op": text, "name": text, "message": text, "cause": text, "reason": text,
 		"by": text, "takenFrom": text, "strikes": number, "change": text,
 		"execution": text, "onCancel": text, "status": text,
-		"deadline": number, "attempt": number, "notBefore": number, "labels": meta, "error": fail,
+		"deadline": number, "generation": number, "attempt": number, "notBefore": number, "labels": meta, "error": fail,
 	}
 	for _, k := range Kinds() {
 		full := ""

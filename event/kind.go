@@ -22,6 +22,7 @@ var kinds = []struct {
 	decode func([]byte) (Payload, error)
 }{
 	{KindExecutionStarted, Inbound, decodeAs[ExecutionStarted]},
+	{KindExecutionContinued, Inbound, decodeAs[ExecutionContinued]},
 	{KindEffectScheduled, Command, decodeAs[EffectScheduled]},
 	{KindEffectAttemptFailed, Passive, decodeAs[EffectAttemptFailed]},
 	{KindEffectProgressed, Passive, decodeAs[EffectProgressed]},

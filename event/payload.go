@@ -39,6 +39,8 @@ func sizeHint(p Payload) int {
 	switch p := p.(type) {
 	case ExecutionStarted:
 		return names + len(p.Flow) + len(p.Input)
+	case ExecutionContinued:
+		return names + len(p.Input)
 	case EffectScheduled:
 		return 24 + len(p.Op) + len(p.Args)
 	case ChildSettled:

@@ -36,6 +36,8 @@ func samples() []sample {
 		{true, ExecutionStarted{Flow: "checkout", Version: "v2", Input: raw, Seed: "00c0ffee00c0ffee",
 			Labels: map[string]string{"9": "nine", "10": "ten", "tenant": "acme"}, Deadline: 1_700_000_000_000_000}},
 		{false, ExecutionStarted{Flow: "checkout", Input: null, Seed: "0"}},
+		{true, ExecutionContinued{Generation: 2, Input: raw}},
+		{false, ExecutionContinued{Generation: 2, Input: null}},
 		{true, EffectScheduled{Op: "a#1/charge#2", Args: raw}},
 		{false, EffectScheduled{Op: "charge#1"}},
 		{true, EffectAttemptFailed{Op: "charge#1", Attempt: 2, Error: full, NotBefore: 1_700_000_000_000_001}},

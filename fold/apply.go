@@ -95,7 +95,14 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 	case event.ExecutionStarted:
 		s.Execution, s.Flow, s.Version = e.Execution, p.Flow, p.Version
 		s.Input, s.Seed, s.Labels, s.Deadline = p.Input, p.Seed, p.Labels, p.Deadline
-		s.Status, s.Started = Running, e.Time
+		s.Status, s.Started, s.Generation = Running, e.Time, 1
+		s.Grow(4)
+	case event.ExecutionContinued:
+		if p.Generation != s.Generation+1 {
+			return fmt.Sprintf("generation %d follows generation %d", p.Generation, s.Generation)
+		}
+		s.Generation, s.Input = p.Generation, p.Input
+		s.Ops, s.index, s.consumed, s.Versions = nil, nil, nil, nil
 		s.Grow(4)
 	case event.EffectScheduled:
 		return s.begin(e, Op{Path: p.Op, Kind: Effect})

@@ -57,6 +57,9 @@ func TestRefusals(t *testing.T) {
 		{"a timer under an effect's name", base, `13 1170 TIMER_SCHEDULED {"op":"done#1","deadline":9}`, "done#1 began already"},
 		{"an await under a timer's name", base, `13 1170 MESSAGE_AWAITED {"op":"timer#1","name":"x"}`, "timer#1 began already"},
 
+		{"a generation that skips one", base, `13 1170 EXECUTION_CONTINUED {"generation":3,"input":3}`, "generation 3 follows generation 1"},
+		{"a generation again", base + "\n13 1170 EXECUTION_CONTINUED {\"generation\":2,\"input\":3}", `14 1170 EXECUTION_CONTINUED {"generation":2,"input":3}`, "generation 2 follows generation 2"},
+		{"a result for the generation before", base + "\n13 1170 EXECUTION_CONTINUED {\"generation\":2,\"input\":3}", `14 1170 TIMER_FIRED {"op":"timer#1"}`, "timer#1 is not open for it"},
 		{"a child begun twice", child, `14 1170 CHILD_SCHEDULED {"op":"child#1","execution":"o/2","flow":"f"}`, "child#1 began already"},
 		{"a child started twice", child + "\n14 1170 CHILD_STARTED {\"op\":\"child#1\"}", `15 1170 CHILD_STARTED {"op":"child#1"}`, "no child that starts"},
 		{"a start of an effect", base, `13 1170 CHILD_STARTED {"op":"open#1"}`, "no child that starts"},
@@ -224,6 +227,7 @@ func TestEveryKindIsFolded(t *testing.T) {
 		event.KindMessageAwaited:      `13 1170 MESSAGE_AWAITED {"op":"x#1","name":"x"}`,
 		event.KindMessageReceived:     `13 1170 MESSAGE_RECEIVED {"op":"await#2","name":"await","message":"m-9","body":1}`,
 		event.KindCancelRequested:     `13 1170 CANCEL_REQUESTED {"cause":"asked"}`,
+		event.KindExecutionContinued:  `13 1170 EXECUTION_CONTINUED {"generation":2,"input":3}`,
 		event.KindChildScheduled:      `13 1170 CHILD_SCHEDULED {"op":"x#1","execution":"o/1","flow":"f"}`,
 		event.KindChildStarted:        `13 1170 CHILD_STARTED {"op":"child#1"}`,
 		event.KindChildSettled:        `13 1170 CHILD_SETTLED {"op":"child#1","status":"completed","result":1}`,

@@ -29,10 +29,13 @@ type State struct {
 	Execution event.ExecutionID
 	Flow      string
 	Version   string
-	Input     json.RawMessage
-	Seed      string
-	Labels    map[string]string
-	Deadline  event.Time // 0 for none
+	Input     json.RawMessage // of the generation
+	// Generation counts the bodies: 1, and one more for each EXECUTION_CONTINUED. What
+	// the log says of operations, versions and consumed messages is kept for the last.
+	Generation int
+	Seed       string
+	Labels     map[string]string
+	Deadline   event.Time // 0 for none
 
 	Status  Status
 	Head    event.Seq // event.None for an empty log

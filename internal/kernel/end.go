@@ -7,10 +7,12 @@ import (
 	"github.com/loomwork/loom/internal/sabotage"
 )
 
-// End is how a body ended: with a result or a failure.
+// End is how a body ended: with a result, a failure, or to be entered anew.
 type End struct {
 	Result  json.RawMessage
 	Failure *event.Failure
+	// Again is the input of the next generation, nil for none.
+	Again json.RawMessage
 }
 
 // outcome says how a branch that returns an End has ended: by end, unless it panicked
@@ -36,7 +38,11 @@ func (m *Machine) beginFinal() bool {
 		return false
 	}
 	m.end, m.finishing, m.finally = nil, false, fn
-	m.final = m.newBranch(nil, event.FinalPath, m.finish)
+	path := event.FinalPath
+	if m.state.Generation > 1 {
+		path = m.main.path + "/" + path
+	}
+	m.final = m.newBranch(nil, path, m.finish)
 	m.final.shielded = !sabotage.On("cancel-in-final")
 	return true
 }
@@ -47,7 +53,7 @@ func (m *Machine) finish(b *Branch) {
 	m.end = &end
 }
 
-// ending returns the event that ends the execution.
+// ending returns the event that ends the execution, or its generation.
 func (m *Machine) ending() event.Payload {
 	last := m.main
 	if m.final != nil {
@@ -56,6 +62,8 @@ func (m *Machine) ending() event.Payload {
 	end := last.outcome(m.end)
 	f, cancel := end.Failure, m.state.Cancel
 	switch {
+	case f == nil && end.Again != nil:
+		return event.ExecutionContinued{Generation: m.state.Generation + 1, Input: end.Again}
 	case f == nil:
 		return event.ExecutionCompleted{Result: end.Result}
 	case cancel != nil && f.Code == event.CodeCancelled && cancel.Cause == CauseDeadline:

@@ -26,6 +26,7 @@ type Machine struct {
 	replaying bool
 	before    bool // the turn that runs has run before
 	finishing bool // the body has returned; its other branches give way
+	again     bool // a generation has ended, and the next has not begun
 	unloading bool
 	end       *End              // how the body ended
 	final     *Branch           // what runs between the body's end and the execution's, nil for none

@@ -16,6 +16,7 @@ type program struct {
 	steps []step
 	quits bool     // leaves once it was cancelled
 	fails bool     // returns a failure
+	again int      // how many generations follow the first
 	final *program // what it leaves to do at its end
 }
 
@@ -52,6 +53,9 @@ func newProgram(rng *rand.Rand, depth int) *program {
 	if depth == 0 && rng.IntN(3) == 0 {
 		p.final = newProgram(rng, 1)
 	}
+	if depth == 0 && rng.IntN(3) == 0 {
+		p.again = 2
+	}
 	return p
 }
 
@@ -67,6 +71,9 @@ func (p *program) finally(end End) func(*Branch) End {
 			saw = append(saw, end.Failure.Code)
 		}
 		(&runner{saw: &saw}).run(b, p.final)
+		if end.Again != nil {
+			return end
+		}
 		if p.final.fails {
 			return End{Failure: &event.Failure{Code: "failed", Message: fmt.Sprint(saw)}}
 		}
@@ -88,6 +95,9 @@ func (p *program) body() func(*Branch) End {
 		var saw []string
 		x := &runner{saw: &saw}
 		x.run(b, p)
+		if b.m.state.Generation <= p.again && !b.Cancelled() {
+			return End{Again: json.RawMessage(fmt.Sprint(len(saw)))}
+		}
 		if b.Cancelled() && p.quits {
 			return End{Failure: &event.Failure{Code: event.CodeCancelled}}
 		}

@@ -47,12 +47,17 @@ func Decode(log []event.Envelope) ([]Recorded, error) {
 // turn but the last the commands that the body asks for must equal those
 // recorded, in order, by kind and identity; in the last turn the recorded ones
 // must be a prefix, because a commit may have cut it, and what is beyond is
-// issued live (see [Machine.TakeEvents]). The error is a [*Divergence] or a
+// issued live (see [Machine.TakeEvents]). Of an execution that continued, only the last
+// generation is run. The error is a [*Divergence] or a
 // [*fold.LogError], and nothing else; after it the machine can only be unloaded.
 func (m *Machine) Replay(rec []Recorded) error {
-	m.state.Grow(len(rec) / 2) // an operation is two events and more
+	first := generation(rec)
+	if err := m.skip(rec[:first]); err != nil {
+		return err
+	}
+	m.state.Grow((len(rec) - first) / 2) // an operation is two events and more
 	m.replaying = true
-	for i := 0; i < len(rec); {
+	for i := first; i < len(rec); {
 		in := rec[i]
 		if in.Envelope.Kind.Role() != event.Inbound {
 			if err := m.between(in); err != nil {
@@ -66,7 +71,7 @@ func (m *Machine) Replay(rec []Recorded) error {
 			j++
 		}
 		m.replaying = j < len(rec)
-		m.before = i > 0 || j > 1
+		m.before = i > first || j > first+1
 		if err := m.repeat(in, rec[i+1:j], j == len(rec)); err != nil {
 			return err
 		}
@@ -77,8 +82,8 @@ func (m *Machine) Replay(rec []Recorded) error {
 }
 
 // RanBefore reports whether the turn that runs has run before, in the life of
-// whoever recorded it. Only the first turn can be recorded and not have run: a
-// start is durable before its body.
+// whoever recorded it. Only the first turn can be recorded and not have run: what
+// begins a generation is durable before its body.
 func (b *Branch) RanBefore() bool { return b.m.before }
 
 // between takes a recorded event that begins no turn and belongs to none: a
@@ -203,7 +208,7 @@ func (m *Machine) redeliver(r Recorded) error {
 	m.now = r.Envelope.Time
 	nobody := &Divergence{Sequence: r.Envelope.Sequence, Recorded: describe(r.Payload), Asked: nothing}
 	switch p := r.Payload.(type) {
-	case event.ExecutionStarted:
+	case event.ExecutionStarted, event.ExecutionContinued:
 		m.begin()
 	case event.EffectCompleted:
 		o := m.ops[p.Op]

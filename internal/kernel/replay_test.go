@@ -31,7 +31,7 @@ func goLive(t *testing.T, seed uint64) *live {
 	l.r = start(t, l.p.body(), l.p.finally)
 	f := &fate{rng: rng}
 	l.after[len(l.r.log)] = open(l.r.m)
-	for range 40 {
+	for range 80 {
 		if l.r.m.Ended() {
 			return l
 		}
@@ -150,11 +150,15 @@ func TestReplayEqualsLive(t *testing.T) {
 		}
 		first, count = n, 1
 	}
+	generations := 0
 	kinds, prefixes, finals := map[event.Kind]int{}, 0, 0
 	for seed := first; seed < first+count; seed++ {
 		l := goLive(t, seed)
 		for _, e := range l.r.log {
 			kinds[e.Kind]++
+		}
+		if l.r.m.State().Generation == 3 {
+			generations++
 		}
 		if l.r.m.final != nil && l.r.m.State().Cancel != nil {
 			finals++
@@ -168,6 +172,9 @@ func TestReplayEqualsLive(t *testing.T) {
 		l.r.m.Unload()
 	}
 	if count > 1 {
+		if generations < 20 {
+			t.Errorf("%d runs came to a third generation", generations)
+		}
 		if finals < 10 {
 			t.Errorf("%d runs had a final branch and a cancel", finals)
 		}

@@ -68,6 +68,9 @@ func replay(t *testing.T, log []event.Envelope, body func(*Branch) End, final ..
 
 // drain takes what the machine added and returns it.
 func (r *rig) drain() []event.Envelope {
+	for r.m.Continuing() {
+		r.m.Continue()
+	}
 	es := r.m.TakeEvents()
 	r.log = append(r.log, es...)
 	return es

@@ -95,7 +95,9 @@ func (m *Machine) turn(in event.Payload, deliver func()) {
 }
 
 // begin makes the main branch ready.
-func (m *Machine) begin() { m.main = m.newBranch(nil, "", m.body) }
+func (m *Machine) begin() {
+	m.main = m.newBranch(nil, event.GenerationPath(m.state.Generation), m.body)
+}
 
 // body is the main branch's function. It is no closure: one of those is called
 // after whom it was inlined into, and recorded stacks would differ.
@@ -116,7 +118,7 @@ func (m *Machine) run() {
 			m.resume(b)
 		}
 		m.ready = nil
-		if m.main == nil || !m.main.done || m.Ended() {
+		if m.main == nil || !m.main.done || m.again || m.Ended() {
 			return
 		}
 		if len(m.branches) == 0 {
@@ -190,6 +192,11 @@ func (m *Machine) sequence(c command, at event.Time) {
 		}
 	}
 	seq := m.add(p, at)
+	if _, again := p.(event.ExecutionContinued); again {
+		m.now = m.state.Updated
+		m.renew()
+		return
+	}
 	if c.op != nil && c.op.Effect != nil {
 		c.op.Intent = seq
 	}
