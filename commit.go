@@ -182,8 +182,11 @@ func (x *run) acknowledged(from event.Seq, events []event.Envelope) {
 		x.opened()
 	}
 	x.recorded()
-	if x.hooks != nil {
-		for _, e := range events {
+	if x.hooks != nil && !sabotage.On("durable-early") {
+		for i, e := range events {
+			if i > 0 && sabotage.On("durable-gap") {
+				break
+			}
 			x.wasDurable(e)
 		}
 	}
@@ -204,8 +207,11 @@ func (x *run) abort(cause error) {
 		return // subscribers hear of it once
 	}
 	x.endEffects(cause)
-	if n, _ := x.j.Backlog(); n > 0 {
+	if n, _ := x.j.Backlog(); n > 0 && !sabotage.On("aborted-untold") {
 		x.aborted(x.j.Durable()+1, cause)
+		if sabotage.On("told-after-abort") {
+			x.event(event.Envelope{Execution: x.id, Sequence: x.j.Durable() + 1})
+		}
 	}
 }
 

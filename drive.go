@@ -194,6 +194,9 @@ func (x *run) gather(read bool) {
 	if x.hooks != nil {
 		for _, e := range events {
 			x.event(e)
+			if sabotage.On("durable-early") {
+				x.wasDurable(e)
+			}
 		}
 	}
 	for _, op := range x.m.TakeCancels() {

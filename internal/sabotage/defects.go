@@ -43,6 +43,11 @@ var defects = []Defect{
 	{"deadline-anew", "internal/kernel/replay.go", "a replay computes the deadlines of its timers again"},
 	{"birth-is-mine", "internal/kernel/journal.go", "a start that is known by its birth alone drives"},
 
+	{"durable-early", "commit.go", "subscribers hear that events are durable before the store has answered"},
+	{"durable-gap", "commit.go", "of the events of one commit subscribers hear of the first alone that it is durable"},
+	{"aborted-untold", "commit.go", "subscribers do not hear what is lost"},
+	{"told-after-abort", "commit.go", "subscribers hear of an event of a run behind its end"},
+
 	// Found by a seed, each.
 	{"end-is-an-event", "drive.go", "an end is committed without the state of one"},
 	{"aborted-twice", "commit.go", "subscribers hear twice of what is lost"},

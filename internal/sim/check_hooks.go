@@ -36,6 +36,15 @@ func checkHooks(m *Member, lives []*life, vs *violations) {
 			p.event = p.durable
 		}
 	}
+	if m.Node.dead {
+		return // it took to its grave what it had to tell
+	}
+	for _, t := range m.told {
+		if p := at[t.Execution]; p.event != p.durable {
+			vs.add("O13", t.Execution, "%s told events up to %d, of which %d and on neither became durable nor were said to be lost", m.Node.name, p.event, p.durable+1)
+			p.event = p.durable
+		}
+	}
 }
 
 // durableAt reports whether the log had the event as it was told.

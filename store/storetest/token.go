@@ -16,6 +16,7 @@ func tokenCases() []Case {
 			req.Expect.Fence = 0
 			p.must(req)
 		}},
+		Case{Name: "token/unwritten", Quote: step3, run: unwritten}, // race 34
 		Case{Name: "token/exact", Quote: step5, run: func(p *probe) { // claim B-49, B-50, B-54
 			p.node("n1")
 			res := p.must(p.birthFor("t", "n1"))
@@ -80,4 +81,28 @@ func tokenCases() []Case {
 			p.refused(waker, store.RefusedHead)
 		}},
 	)
+}
+
+// unwritten tries to get a token for an id before its first event, in each way that a
+// claim can be worded. There is none to be had, and nothing is left of the attempts: the
+// start that comes then has token 0, and the first claim after it token 1.
+func unwritten(p *probe) {
+	p.node("n1")
+	p.node("n2")
+	other := p.must(p.birthFor("other", "n1")) // for a tip that looks like one
+	for _, when := range []store.When{store.Unowned, store.Lapsed, store.Mine, store.AtEnd, store.AnyOwner} {
+		p.refused(p.take("t", other, "n1", when), store.RefusedAbsent)
+		free := store.Request{Execution: "t", Nonce: p.nonce(), Expect: store.Absent(), Claim: &store.Claim{Owner: "n1", When: when}}
+		p.refused(free, store.RefusedInvalid)
+	}
+	if tip := p.tip("t"); tip != store.Absent() {
+		p.failf("claims of what was never written left %+v", tip)
+	}
+	born := p.must(p.birth("t"))
+	if born.Tip.Fence != 0 {
+		p.failf("the start has token %d", born.Tip.Fence)
+	}
+	if res := p.must(p.take("t", born, "n2", store.Unowned)); res.Tip.Fence != 1 {
+		p.failf("the first claim has token %d", res.Tip.Fence)
+	}
 }
