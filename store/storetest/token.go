@@ -83,8 +83,8 @@ func tokenCases() []Case {
 	)
 }
 
-// unwritten tries to get a token for an id before its first event, in each way that a
-// claim can be worded. There is none to be had, and nothing is left of the attempts: the
+// unwritten tries to claim an id that nobody has written, in each way that a
+// claim can be worded. None is granted, and nothing is left of the attempts: the
 // start that comes then has token 0, and the first claim after it token 1.
 func unwritten(p *probe) {
 	p.node("n1")
