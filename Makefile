@@ -103,6 +103,10 @@ determinism: ## the same logs with one processor, with two, and under the race d
 corpus: ## write a script for each planted defect that has none, or none that shows it any more
 	@go test -count=1 -timeout=60m -tags=loomsabotage -v -run EveryDefectOfTheCorpus ./internal/sim -update
 
+.PHONY: sleepers
+sleepers: ## let N executions sleep on one SQLite file, and print what they cost and how late they wake: make sleepers N=1000000
+	@cd sqlite && LOOM_SLEEPERS=$(or $(N),1000000) go test -count=1 -timeout=0 -v -run 'TestManySleepers' .
+
 .PHONY: fuzz
 fuzz: ## every fuzz target of every module for FUZZ_TIME
 	@set -e; for m in $(MODULES); do cd $(CURDIR)/$$m; for p in $$(go list ./...); do \
