@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -20,6 +21,13 @@ func corpusStory(name string) *Story {
 	case "FuzzSim":
 		s.Config = drawSmall
 	default:
+		for _, r := range Races() {
+			if id, _, _ := strings.Cut(r.Name, ":"); "TestSimRaces/"+id+":" == name {
+				s = r.Story(inMemory)
+				s.Once = true
+				return s
+			}
+		}
 		return nil
 	}
 	return s
