@@ -22,6 +22,7 @@ type node struct {
 		clock     clock
 		bound     time.Duration // Mono until which this node trusts its lease
 		wallBound time.Time     // the same by the wall clock: Mono stands still in a suspended machine
+		wallFrom  time.Time     // what the wall clock showed at the renewal: if it shows less, it was set back and bounds nothing
 		lapses    uint64        // how often the bound passed before a renewal
 	}
 }
@@ -92,7 +93,8 @@ func (n *node) holds() (lapse uint64, ok bool) {
 	mono, wall := n.r.world.Mono(), n.r.world.Wall()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.mu.lapses, mono <= n.mu.bound && !wall.After(n.mu.wallBound)
+	back := wall.Before(n.mu.wallFrom) && !sabotage.On("wall-set-back")
+	return n.mu.lapses, mono <= n.mu.bound && !wall.After(n.mu.wallBound) && !back
 }
 
 // renew renews the lease once.
@@ -113,7 +115,7 @@ func (n *node) renew(ctx context.Context) error {
 	if !held {
 		n.mu.lapses++
 	}
-	n.mu.bound, n.mu.wallBound = sent+n.r.tune.Lease/2, wall.Add(n.r.tune.Lease/2)
+	n.mu.bound, n.mu.wallFrom, n.mu.wallBound = sent+n.r.tune.Lease/2, wall, wall.Add(n.r.tune.Lease/2)
 	n.mu.Unlock()
 	if !held {
 		n.r.wakeAll()

@@ -105,3 +105,11 @@ func BenchmarkCoroutine(b *testing.B) {
 		co.Resume()
 	}
 }
+
+// claim H-23: what Wall returns holds no monotonic reading, which stands still in a
+// suspended machine and would stand in for the wall clock in every comparison.
+func TestWallIsTheWallClockAlone(t *testing.T) {
+	if w := NewReal().Wall(); w != w.Round(0) {
+		t.Errorf("%v holds a monotonic reading", w)
+	}
+}

@@ -13,7 +13,8 @@ type Runtime interface {
 	// Yield lets fibers run that are ready to. It waits for nothing.
 	Yield()
 
-	// Wall is the node's wall clock; it may jump.
+	// Wall is the node's wall clock; it may jump. Times that it returned compare as that
+	// clock showed them.
 	Wall() time.Time
 
 	// Mono is the time since some fixed point of this process; it never goes back.

@@ -131,13 +131,21 @@ func (s *Story) Seeds(t *testing.T, n int) {
 	t.Logf("tally: seeds=%d", n)
 }
 
+// shortName is what tells a race's test from all others: its number, if it has one.
+func shortName(name string) string {
+	id, _, numbered := strings.Cut(name, ":")
+	if numbered {
+		id += ":"
+	}
+	return strings.ReplaceAll(id, " ", "_")
+}
+
 // one runs the seed of LOOM_SIM_SEED, and tells all; false if none is set.
 func (s *Story) one(t *testing.T) bool {
 	t.Helper()
 	s.Test, _, _ = strings.Cut(t.Name(), "_")
 	if name, rest, ok := strings.Cut(t.Name(), "/"); ok {
-		id, _, _ := strings.Cut(rest, ":")
-		s.Test = name + "/" + id + ":"
+		s.Test = name + "/" + shortName(rest)
 	}
 	text := os.Getenv("LOOM_SIM_SEED")
 	if text == "" {

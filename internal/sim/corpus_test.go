@@ -4,7 +4,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -22,7 +21,7 @@ func corpusStory(name string) *Story {
 		s.Config = drawSmall
 	default:
 		for _, r := range Races() {
-			if id, _, _ := strings.Cut(r.Name, ":"); "TestSimRaces/"+id+":" == name {
+			if "TestSimRaces/"+shortName(r.Name) == name {
 				s = r.Story(inMemory)
 				s.Once = true
 				return s

@@ -195,8 +195,9 @@ func (d *writer) effect() *Effect {
 		e.Timeout = d.lease / 4
 	}
 	if d.rich {
-		e.Once = d.w.Chance("once", 150)
-		e.Asks = !e.Once && d.w.Chance("asks", 200)
+		once := d.w.Chance("once", 150)
+		e.Once = once && e.Attempts == 0 // a step is not called once and retried
+		e.Asks = !once && d.w.Chance("asks", 200)
 	}
 	return e
 }

@@ -15,6 +15,7 @@ func timeRaces() []Race {
 		{"race 15: a due timer and a message on one parked execution", timerAndMessage},
 		{"race 16: a timer is due whose execution has an owner", ownedTimer},
 		{"race 27: a node that is hours off sleeps", wrongClocks},
+		{"a machine sleeps with a retry to come, and its wall clock is set back", setBack},
 		{"a deadline passes while an end is on its way", overdueEnd},
 		{"race 29: an old build claims, and cannot go on", oldBuild},
 	}
@@ -81,6 +82,25 @@ func wrongClocks(c *Cluster) {
 	began := c.World.Now()
 	c.await("the end", func() bool { return c.head().State.Terminal() })
 	c.must(c.World.Now()-began < 4*c.Config.Unload+6*c.Config.Lease, "it took %v", c.World.Now()-began)
+}
+
+// setBack suspends a machine whose next attempt is set and durable, sets its wall clock
+// back, and lets it go on once another node has the execution: neither of its clocks shows
+// how long it slept.
+func setBack(c *Cluster) {
+	a := c.open(1)[0]
+	retried := Step{Kind: StepDo, Name: "pay", Ignore: true, Effect: &Effect{Flaky: 1000, Attempts: 3, Initial: c.Config.Lease / 6}}
+	c.begin(a, flowOf(retried, effect("book", time.Millisecond)))
+	c.await("a failed attempt", func() bool { return c.has(event.KindEffectAttemptFailed) })
+	c.World.outside.Sleep(c.some(c.Config.Lease / 12))
+	a.Node.Pause()
+	a.Node.mono.Freeze(true)
+	a.Node.wall.Jump(-2 * time.Hour)
+	c.open(1)
+	c.await("a takeover", func() bool { return c.head().Tip.Fence == 1 })
+	a.Node.mono.Freeze(false)
+	a.Node.Resume()
+	c.await("the end", func() bool { return c.head().State.Terminal() })
 }
 
 // oldBuild parks an execution on a right build; an old one, alone for a while, claims
