@@ -142,7 +142,9 @@ func TestRace19GenerationsMayLoseTheirNodeAtEachCommit(t *testing.T) {
 }
 
 func TestWhatContinuesAndWhatDoesNot(t *testing.T) {
-	wrapped := func(ctx loom.Context, _ int) (string, error) { return "", fmt.Errorf("again: %w", loom.ContinueAs(ctx, 2)) }
+	wrapped := func(ctx loom.Context, _ int) (string, error) {
+		return "", fmt.Errorf("again: %w", loom.ContinueAs(ctx, 2))
+	}
 	for _, c := range []struct {
 		name string
 		body func(s *service) func(ctx loom.Context, in int) (string, error)

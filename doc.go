@@ -41,7 +41,8 @@
 //
 // One id, one run: a second [Flow.Start] with the same [ID] runs nothing. No effect is
 // called before its intent is durable, and none again once its result is; between the
-// two, an effect is called once more for each time that the execution changed owners. A
+// two, an effect is called once more for each time that the execution changed owners, unless
+// the step promises something else ([AtMostOnce], [Verify], [ReadOnly]). A
 // node that lost an execution writes no event of it and gets no new intent. What is
 // recorded is bytes: the log of an older release replays in a newer one.
 //
