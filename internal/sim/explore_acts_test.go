@@ -184,7 +184,7 @@ func names(list []int) (out []string) {
 	return out
 }
 
-// TestSimExploreOneTip: claim H-01, of N actors who saw one tip one wins at most, and
+// TestSimExploreOneTip: claim H-01 and race 13, of N actors who saw one tip one wins at most, and
 // one does if any of them could: each situation, each choice of an act for each of 2
 // to 4 actors, each order of them, with an event in each commit and without one.
 func TestSimExploreOneTip(t *testing.T) {
