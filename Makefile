@@ -87,7 +87,7 @@ sim-long: ## search for failing seeds: make sim-long LONG_SECONDS=1800
 
 .PHONY: explore
 explore: ## every order of the small stories, with more interruptions than "make test": make explore BOUND=4
-	@LOOM_EXPLORE_BOUND=$(BOUND) $(TALLY) test -v -packages ./internal/sim -flags "-count=1 -timeout=0 -run 'SimExplore|WithoutTheFlow'"
+	@LOOM_EXPLORE_BOUND=$(BOUND) $(TALLY) test -v -packages ./internal/sim -flags "-count=1 -timeout=0 -run SimExplore|WithoutTheFlow"
 
 .PHONY: sim-pr
 sim-pr: ## 10,000 random stories and the races, each run twice, on all cores, with counts
