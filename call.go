@@ -255,7 +255,7 @@ func (x *run) settleEffect(l letter) {
 	}
 	f := l.failure
 	if op.Cancelled && l.gaveWay {
-		f = &event.Failure{Code: event.CodeCancelled, Message: f.Message, Chain: append([]string{f.Code}, f.Chain...)}
+		f = &event.Failure{Code: event.CodeCancelled, Message: f.Message, Chain: append([]string{f.Code}, f.Chain...), Details: f.Details}
 	}
 	s := op.Effect.Do.(*step)
 	if op.Cancelled || l.permanent || l.attempt >= s.retry.Attempts {

@@ -130,6 +130,7 @@ func cleanupFailure(body *event.Failure, failed []error) *event.Failure {
 	note := func(line string, f *event.Failure) {
 		text = append(text, line)
 		out.Chain = append(append(out.Chain, f.Code), f.Chain...)
+		addDetails(out, f.Details)
 	}
 	if body != nil {
 		note(body.Message, body)

@@ -78,6 +78,24 @@ var foreign = []struct {
 	{"file_permission", fs.ErrPermission},
 }
 
+// ownCodes are the codes that no error type of a user may have: looked up, never walked.
+var ownCodes = func() map[string]bool {
+	own := map[string]bool{}
+	for _, c := range []Code{ErrCancelled, ErrTimeout, ErrOutcomeUnknown, ErrCleanup, ErrNotEffect, ErrSettled, ErrUnloading,
+		ErrNotFound, ErrEnded, ErrClosed, ErrDeleting, ErrTerminated, ErrDeadline, ErrAlreadyExists,
+		event.CodeError, event.CodePanic, event.CodeExited, event.CodeTooLarge, event.CodeInvalidResult} {
+		own[string(c)] = true
+	}
+	for _, e := range []coded{&InputValidationError{}, &NameError{}, &DivergedError{}, &WrongBranchError{},
+		&ForeignGoroutineError{}, &ExecutionAlreadyExistsError{}, &StorageWriteError{}, &StartFencedOutError{}} {
+		own[e.LoomCode()] = true
+	}
+	for _, f := range foreign {
+		own[f.code] = true
+	}
+	return own
+}()
+
 // codeOf returns the code of err itself, not of its causes; "" for none.
 func codeOf(err error) string {
 	if c, ok := err.(coded); ok {

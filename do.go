@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/kernel"
 )
 
@@ -59,7 +60,7 @@ func (s *step) do(b *branch) (*kernel.Op, error) {
 	}
 	b.k.Wait(op)
 	if op.Ending == kernel.Failed {
-		return op, &StepError{Step: op.Path, RecordedError: recordedOf(op.Failure)}
+		return op, &StepError{Step: op.Path, RecordedError: recordedOf(op.Failure), gaveWay: op.Cancelled && op.Failure.Code == event.CodeCancelled}
 	}
 	return op, nil
 }

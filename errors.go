@@ -14,6 +14,8 @@ import (
 type StepError struct {
 	Step string // path of the step
 	RecordedError
+
+	gaveWay bool // it was asked to
 }
 
 func (e *StepError) Error() string { return e.Message }

@@ -84,7 +84,7 @@ func (f *Flow[In, Out]) run(b *branch, input json.RawMessage, limit int) kernel.
 		return kernel.End{Again: again.input}
 	}
 	if err != nil {
-		return kernel.End{Failure: failureOf(err)}
+		return kernel.End{Failure: failureOf(err), GaveWay: gaveWay(err)}
 	}
 	raw, err := encode("result of flow "+f.name, out, limit)
 	if err != nil {

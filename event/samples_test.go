@@ -29,7 +29,8 @@ const trap = `{ "9":1e21,"10":-0, "b":9007199254740993,"a":"<>&` + "\u2028" + `\
 
 func samples() []sample {
 	raw := json.RawMessage(trap)
-	full := &Failure{Code: "card_declined", Message: "no \"funds\"\n<\u2028>", Chain: []string{"timeout", "é"}, Stack: []string{"main.pay:12"}}
+	full := &Failure{Code: "card_declined", Message: "no \"funds\"\n<\u2028>", Chain: []string{"timeout", "é"}, Stack: []string{"main.pay:12"},
+		Details: []Detail{{"card_declined", raw}, {"timeout", json.RawMessage("null")}}}
 	bare := &Failure{Code: "error"}
 	null := json.RawMessage("null")
 	return []sample{

@@ -22,7 +22,7 @@ func TestCancel(t *testing.T) {
 		_, ends["later"] = b.Effect("refund", &Effect{})
 		c := branch(b, "late", func(c *Branch) { _, ends["in a new branch"] = c.Timer("x", 5, 0) })
 		joinAll(b, t1, a1, c)
-		return End{Failure: &event.Failure{Code: event.CodeCancelled}}
+		return End{Failure: &event.Failure{Code: event.CodeCancelled}, GaveWay: true}
 	}
 	r := start(t, body)
 	r.m.TakeCalls()
@@ -64,7 +64,7 @@ func TestCancel(t *testing.T) {
 // TestEndsOfACancelledBody: what the body returns decides what is recorded, and a
 // code that only looks like a cancel decides nothing.
 func TestEndsOfACancelledBody(t *testing.T) {
-	gaveWay := End{Failure: &event.Failure{Code: event.CodeCancelled, Message: "m", Chain: []string{"x"}}}
+	gaveWay := End{Failure: &event.Failure{Code: event.CodeCancelled, Message: "m", Chain: []string{"x"}}, GaveWay: true}
 	for _, tc := range []struct {
 		name   string
 		cancel string // cause, "" for none
@@ -77,6 +77,8 @@ func TestEndsOfACancelledBody(t *testing.T) {
 		{"failed of itself", CauseAsked, End{Failure: &event.Failure{Code: "other"}}, fold.Failed, "other"},
 		{"gave way to its deadline", CauseDeadline, gaveWay, fold.Failed, event.CodeDeadline},
 		{"failed before its deadline", CauseDeadline, End{Failure: &event.Failure{Code: "other"}}, fold.Failed, "other"},
+		{"has the code of another's cancel", CauseAsked, End{Failure: gaveWay.Failure}, fold.Failed, event.CodeCancelled},
+		{"has that code as its deadline passes", CauseDeadline, End{Failure: gaveWay.Failure}, fold.Failed, event.CodeCancelled},
 		{"says so itself", "", gaveWay, fold.Failed, event.CodeCancelled},
 		{"says it is overdue", "", End{Failure: &event.Failure{Code: event.CodeDeadline}}, fold.Failed, event.CodeDeadline},
 	} {

@@ -194,7 +194,7 @@ func goldenBody(b *Branch) End {
 	joinAll(b, first, second)
 	await(b, "pick-up", -1)
 	if b.Cancelled() {
-		return End{Failure: &event.Failure{Code: event.CodeCancelled, Message: "gave way", Chain: []string{string(r.Result)}}}
+		return End{Failure: &event.Failure{Code: event.CodeCancelled, Message: "gave way", Chain: []string{string(r.Result)}}, GaveWay: true}
 	}
 	return done
 }

@@ -13,6 +13,9 @@ type End struct {
 	Failure *event.Failure
 	// Again is the input of the next generation, nil for none.
 	Again json.RawMessage
+	// GaveWay says that Failure is what a cancel made of the body: a code alone may be
+	// anybody's.
+	GaveWay bool
 }
 
 // outcome says how a branch that returns an End has ended: by end, unless it panicked
@@ -66,10 +69,10 @@ func (m *Machine) ending() event.Payload {
 		return event.ExecutionContinued{Generation: m.state.Generation + 1, Input: end.Again}
 	case f == nil:
 		return event.ExecutionCompleted{Result: end.Result}
-	case cancel != nil && f.Code == event.CodeCancelled && cancel.Cause == CauseDeadline:
+	case cancel != nil && end.GaveWay && cancel.Cause == CauseDeadline:
 		return event.ExecutionFailed{Error: &event.Failure{Code: event.CodeDeadline,
-			Message: "the execution's deadline passed", Chain: append([]string{f.Code}, f.Chain...)}}
-	case cancel != nil && f.Code == event.CodeCancelled:
+			Message: "the execution's deadline passed", Chain: append([]string{f.Code}, f.Chain...), Details: f.Details}}
+	case cancel != nil && end.GaveWay:
 		return event.ExecutionCancelled{Error: f}
 	}
 	return event.ExecutionFailed{Error: f}
