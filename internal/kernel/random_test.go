@@ -99,7 +99,7 @@ func (p *program) body() func(*Branch) End {
 			return End{Again: json.RawMessage(fmt.Sprint(len(saw)))}
 		}
 		if b.Cancelled() && p.quits {
-			return End{Failure: &event.Failure{Code: event.CodeCancelled}}
+			return End{Failure: &event.Failure{Code: event.CodeCancelled}, GaveWay: true}
 		}
 		if p.fails {
 			return End{Failure: &event.Failure{Code: "failed", Message: fmt.Sprint(saw)}}
