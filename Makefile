@@ -91,7 +91,7 @@ explore: ## every order of the small stories, with more interruptions than "make
 
 .PHONY: sim-pr
 sim-pr: ## 10,000 random stories and the races, each run twice, on all cores, with counts
-	@LOOM_SIM_SEEDS=$(PR_SEEDS) $(TALLY) test -v -packages ./internal/sim -flags "-count=1 -timeout=60m -run SimCluster$$|SimRich"
+	@LOOM_SIM_SEEDS=$(PR_SEEDS) $(TALLY) test -v -packages ./internal/sim -flags "-count=1 -timeout=60m -run SimCluster$$|SimRich|SimFamily"
 
 .PHONY: determinism
 determinism: ## the same logs with one processor, with two, and under the race detector

@@ -111,7 +111,9 @@ func (m *Machine) passive(r Recorded) error {
 		if o == nil || o.Kind != fold.Effect {
 			return nobody
 		}
-		o.Progress = p.Value
+		if !sabotage.On("progress-forgotten") {
+			o.Progress = p.Value
+		}
 	}
 	return m.state.Apply(r.Envelope, r.Payload)
 }

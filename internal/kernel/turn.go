@@ -96,7 +96,11 @@ func (m *Machine) turn(in event.Payload, deliver func()) {
 
 // begin makes the main branch ready.
 func (m *Machine) begin() {
-	m.main = m.newBranch(nil, event.GenerationPath(m.state.Generation), m.body)
+	path := event.GenerationPath(m.state.Generation)
+	if sabotage.On("generations-share-paths") {
+		path = ""
+	}
+	m.main = m.newBranch(nil, path, m.body)
 }
 
 // body is the main branch's function. It is no closure: one of those is called

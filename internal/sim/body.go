@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/loomwork/loom"
 	"github.com/loomwork/loom/event"
@@ -33,11 +34,17 @@ type strand struct {
 // body is the flow's function on m.
 func (m *Member) body(ctx loom.Context, in Program) (result string, err error) {
 	p := &player{m: m, id: event.ExecutionID(loom.ExecutionID(ctx))}
-	p.last = &strand{p: p, path: event.FinalPath, counts: map[string]int{}}
-	m.c.Ledger.Enter(m.Node.name, p.id)
-	l := &strand{p: p, ctx: ctx, counts: map[string]int{}}
+	path := event.GenerationPath(in.Generation + 1)
+	p.last = &strand{p: p, path: strings.TrimPrefix(path+"/"+event.FinalPath, "/"), counts: map[string]int{}}
+	m.c.Ledger.Enter(m.Node.name, p.id, in.Generation)
+	l := &strand{p: p, ctx: ctx, path: path, counts: map[string]int{}}
 	if err := l.play(in.Steps); err != nil {
 		return "", err
+	}
+	if in.Again > 0 {
+		in.Again--
+		in.Generation++
+		return "", loom.ContinueAs(ctx, in)
 	}
 	return strconv.FormatUint(p.seen, 36), nil
 }
@@ -96,6 +103,11 @@ func (l *strand) step(s *Step) error {
 		return l.fork(s)
 	case StepUndo:
 		return l.undo(s)
+	case StepChild:
+		return l.child(s)
+	case StepBuild:
+		l.p.note(fmt.Sprint("build ", loom.Version(l.ctx, s.Name, 0, 2)))
+		return nil
 	case StepClean:
 		return loom.Cleanup(l.ctx, s.Name, func(ctx loom.Context) error {
 			l.p.last.ctx = ctx
@@ -153,6 +165,22 @@ func (l *strand) do(s *Step) error {
 	case errors.As(err, &failed):
 		l.p.m.c.Ledger.See(l.p.m.Node.name, l.p.id, path, nil)
 	}
+	l.p.note(v)
+	return err
+}
+
+// child starts a child, and gets what it returns if it is waited for.
+func (l *strand) child(s *Step) error {
+	l.next(l.p.m.Play.Name())
+	c, err := l.p.m.Play.Spawn(l.ctx, *s.Child, loom.OnParentCancel(s.Policy))
+	if err != nil {
+		return err
+	}
+	l.p.note(c.ID())
+	if !s.Wait {
+		return nil
+	}
+	v, err := c.Get(l.ctx)
 	l.p.note(v)
 	return err
 }

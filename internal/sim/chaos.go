@@ -26,6 +26,9 @@ func (c *Cluster) chaos() {
 		{"crash", n.Crash, c.actCrash}, {"pause", n.Pause, c.actPause}, {"suspend", n.Suspend, c.actSuspend}, {"freeze", n.Freeze, c.actFreeze},
 		{"clock", n.Clock, c.actClock}, {"cut", n.Cut, c.actCut}, {"renewals", n.Renewals, c.actRenewals}, {"close", n.Close, c.actClose},
 	}
+	if c.Config.Family {
+		acts = append(acts, chaosAct{"terminate", 1, c.actTerminate})
+	}
 	total := 0
 	for _, a := range acts {
 		total += a.share

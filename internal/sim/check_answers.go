@@ -112,7 +112,7 @@ func checkResult(r *Result, lives []*life, vs *violations) {
 		for _, e := range l.log {
 			if p, err := e.Decode(); err == nil && e.pos < r.Pos {
 				switch p.(type) {
-				case event.ExecutionCompleted, event.ExecutionFailed, event.ExecutionCancelled:
+				case event.ExecutionCompleted, event.ExecutionFailed, event.ExecutionCancelled, event.ExecutionTerminated:
 					end = p
 				}
 			}
@@ -125,6 +125,8 @@ func checkResult(r *Result, lives []*life, vs *violations) {
 		ok = r.Err == nil && string(quote(r.Value)) == string(p.Result)
 	case event.ExecutionFailed:
 		ok = errors.As(r.Err, &failed) && failed.Status == fold.Failed && failed.Message == p.Error.Message
+	case event.ExecutionTerminated:
+		ok = errors.As(r.Err, &failed) && failed.Status == fold.Terminated && errors.Is(r.Err, loom.ErrTerminated)
 	case event.ExecutionCancelled:
 		ok = errors.As(r.Err, &failed) && failed.Status == fold.Cancelled
 	}

@@ -49,7 +49,15 @@ func (c *Cluster) checkEnd(lives []*life, vs *violations) {
 
 // checkKept asks for every message that the store took.
 func (c *Cluster) checkKept(id event.ExecutionID, s *fold.State, vs *violations) {
-	pending := map[string]bool{}
+	pending, received := map[string]bool{}, map[string]bool{}
+	for _, e := range c.log(id) { // in every generation
+		switch p, _ := e.Decode(); p := p.(type) {
+		case event.MessageReceived:
+			received[p.Message] = true
+		case event.CancelRequested:
+			received[p.Message] = true
+		}
+	}
 	mail, _, err := c.Backend.Inbox.Pending(c.ctx(), id, 0, 1000)
 	if err != nil {
 		vs.add("O1", id, "inbox: %v", err)
@@ -63,7 +71,8 @@ func (c *Cluster) checkKept(id event.ExecutionID, s *fold.State, vs *violations)
 			continue
 		}
 		cancel := r.Message.Name == "loom.cancel" && s.Cancel != nil // one is enough
-		if m := r.Message.ID; !pending[m] && !s.Consumed(m) && !cancel {
+		over := r.Message.Name == "loom.terminate" && s.Status.Terminal()
+		if m := r.Message.ID; !pending[m] && !received[m] && !cancel && !over {
 			vs.add("O1", id, "message %s was taken, and is neither in the log nor in the inbox", m)
 		}
 	}
@@ -74,12 +83,13 @@ func (c *Cluster) Judge() []Violation {
 	lives := c.History.lives()
 	vs := violations(Judge(Judgement{History: c.History, Ledger: c.Ledger, Runtimes: true,
 		Minted:  func(id event.ExecutionID) bool { return id[0] != 'x' },
-		Excused: func(call *Call) bool { return call.Distrusted || c.forced },
+		Excused: func(call *Call) bool { return call.Distrusted || c.forced || c.hit[call.Execution] },
 		End:     c.World.StoreNow()}))
 	checkAnswers(&c.Book, c.History, lives, &vs)
 	for _, m := range c.Members {
 		checkHooks(m, lives, &vs)
 	}
 	c.checkEnd(lives, &vs)
+	c.checkChildren(&vs)
 	return vs
 }

@@ -4,14 +4,20 @@ import "github.com/loomwork/loom/store"
 
 // checkEntries is oracle O4, a body is entered at most 1 + claims times and never
 // by a start that was refused, and oracle O10, at most one driver between two
-// changes of the owner: both say that each token enters the body once at most.
+// changes of the owner: both say that each token enters the body of each generation
+// once at most.
 func checkEntries(j Judgement, lives []*life, vs *violations) {
 	type place struct {
-		l     *life
-		fence store.Fence
+		l          *life
+		generation int
+		fence      store.Fence
+	}
+	type bodies struct {
+		l          *life
+		generation int
 	}
 	seen := map[place]string{}
-	count := map[*life]int{}
+	count := map[bodies]int{}
 	for _, e := range j.Ledger.Entries {
 		minted := j.Minted != nil && j.Minted(e.Execution)
 		l := livesAt(lives, e.Execution, e.Pos)
@@ -21,7 +27,7 @@ func checkEntries(j Judgement, lives []*life, vs *violations) {
 			}
 			continue
 		}
-		count[l]++
+		count[bodies{l, e.Generation}]++
 		g, ok := l.granted(e.Node, e.Pos)
 		if !ok && minted && len(l.claims) > 0 && l.claims[0].node == e.Node {
 			g, ok = l.claims[0], true // its start was under way
@@ -30,14 +36,16 @@ func checkEntries(j Judgement, lives []*life, vs *violations) {
 			vs.add("O4", e.Execution, "its body was entered on %s, which never owned it until then", e.Node)
 			continue
 		}
-		if by, twice := seen[place{l, g.fence}]; twice {
+		if by, twice := seen[place{l, e.Generation, g.fence}]; twice {
 			vs.add("O10", e.Execution, "its body was entered on %s and on %s under token %d", by, e.Node, g.fence)
 		}
-		seen[place{l, g.fence}] = e.Node
+		seen[place{l, e.Generation, g.fence}] = e.Node
 	}
 	for _, l := range lives {
-		if n := count[l]; n > len(l.claims) {
-			vs.add("O4", l.id, "its body was entered %d times, with %d claims (the start's included)", n, len(l.claims))
+		for g := 0; g == 0 || count[bodies{l, g}] > 0; g++ {
+			if n := count[bodies{l, g}]; n > len(l.claims) {
+				vs.add("O4", l.id, "its body of generation %d was entered %d times, with %d claims (the start's included)", g, n, len(l.claims))
+			}
 		}
 	}
 }

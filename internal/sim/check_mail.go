@@ -37,6 +37,12 @@ func checkMail(h *History, lives []*life, vs *violations) {
 				id = p.Message
 			case event.CancelRequested:
 				id = p.Message
+			case event.ChildSettled:
+				id = p.Message
+			case event.ExecutionTerminated:
+				id = p.Message
+			case event.ExecutionContinued:
+				clear(seen) // a repeat is known to the generation that received the first
 			}
 			switch {
 			case id == "":
@@ -62,6 +68,8 @@ func checkSeen(h *History, vs *violations) {
 		r := &h.Records[i]
 		who := reader{r.Node, r.Execution}
 		switch {
+		case r.Did == DidCommit && r.Request.State == store.StateTerminated && r.Request.Claim != nil:
+			// an end from outside leaves the mail where it is
 		case r.Did == DidPending && r.Err == nil:
 			looked[who] = max(looked[who], r.Looked)
 		case r.Did == DidCommit && r.Result.Outcome == store.Committed && r.Request.Seen > looked[who]:

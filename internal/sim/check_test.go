@@ -83,7 +83,7 @@ func play(t *testing.T) Judgement {
 			s.commit("A", func(q *store.Request) {
 				q.Claim, q.Index = &store.Claim{Owner: "A", When: store.AnyOwner}, &store.IndexEntry{Flow: "f"}
 			}, event.ExecutionStarted{Flow: "f", Input: []byte("1"), Seed: "0"})
-			s.l.Enter("A", "e")
+			s.l.Enter("A", "e", 0)
 			s.commit("A", keep, event.EffectScheduled{Op: "/a#0", Args: []byte(`"in"`)})
 			effect("A", "/a#0", "1")
 			s.l.See("A", "e", "/a#0", []byte("1"))
@@ -96,7 +96,7 @@ func play(t *testing.T) Judgement {
 			s.commit("B", func(q *store.Request) { q.Claim = &store.Claim{Owner: "B", When: store.Lapsed} })
 			for range s.link["B"].Store.Log.Read(background, "e", store.Range{Strong: true}) {
 			}
-			s.l.Enter("B", "e")
+			s.l.Enter("B", "e", 0)
 			s.l.See("B", "e", "/a#0", []byte("1"))
 			effect("B", "/b#0", "3")
 			at := s.w.StoreNow().Add(time.Hour)
@@ -176,10 +176,10 @@ func TestEachOracleCanFail(t *testing.T) {
 		{"a message from nowhere", "O2", "never posted", func(j *Judgement) {
 			j.History.Records = slices.DeleteFunc(j.History.Records, func(r Record) bool { return r.Did == DidPost })
 		}},
-		{"a body too often", "O4", "entered 3 times", func(j *Judgement) { j.Ledger.Enter("B", "e") }},
-		{"a body on a stranger", "O4", "never owned it", func(j *Judgement) { j.Ledger.Enter("C", "e") }},
-		{"a body of nothing", "O4", "never existed", func(j *Judgement) { j.Ledger.Enter("A", "x") }},
-		{"two drivers", "O10", "under token 1", func(j *Judgement) { j.Ledger.Enter("B", "e") }},
+		{"a body too often", "O4", "entered 3 times", func(j *Judgement) { j.Ledger.Enter("B", "e", 0) }},
+		{"a body on a stranger", "O4", "never owned it", func(j *Judgement) { j.Ledger.Enter("C", "e", 0) }},
+		{"a body of nothing", "O4", "never existed", func(j *Judgement) { j.Ledger.Enter("A", "x", 0) }},
+		{"two drivers", "O10", "under token 1", func(j *Judgement) { j.Ledger.Enter("B", "e", 0) }},
 		{"an effect too often", "O5", "called 2 times with 0 changes", func(j *Judgement) { j.Ledger.Calls = append(j.Ledger.Calls, j.Ledger.Calls[0]) }},
 		{"a result without a call", "O5", "never called", func(j *Judgement) { j.Ledger.Calls = j.Ledger.Calls[1:] }},
 		{"a result that no call gave", "O6", "no call returned", func(j *Judgement) { j.Ledger.Calls[0].Result = []byte("9") }},

@@ -87,7 +87,7 @@ func checkStates(h *History, vs *violations) {
 		ended := false
 		for k := range r.Request.Events {
 			switch r.Request.Events[k].Kind {
-			case event.KindExecutionCompleted, event.KindExecutionFailed, event.KindExecutionCancelled:
+			case event.KindExecutionCompleted, event.KindExecutionFailed, event.KindExecutionCancelled, event.KindExecutionTerminated:
 				ended = true
 			}
 		}

@@ -26,6 +26,7 @@ type Config struct {
 	Client     bool // one member more, that drives nothing
 	Bare       bool // one member more, that does not know the flow
 	Rich       bool // programs have compensations, clean-ups and steps with promises of their own
+	Family     bool // programs have children, generations, versions and progress, and are terminated
 	Rates      fault.Rates
 	Nemesis    Nemesis
 	// Gather lets each node gather its commits; nil for not.
@@ -98,6 +99,13 @@ func DrawRich(w *World) Config {
 	return c
 }
 
+// DrawFamily is DrawRich with [Config.Family] in it.
+func DrawFamily(w *World) Config {
+	c := DrawRich(w)
+	c.Family = true
+	return c
+}
+
 // steps is about how many steps a drawn cluster takes until it is quiet: measured over
 // 600 seeds, within a third of it for two in three.
 func (c *Config) steps() int64 { return int64(c.Acts * (10 + 16*c.Nodes)) }
@@ -132,6 +140,8 @@ type Cluster struct {
 	programs map[event.ExecutionID]Program // by chosen id
 	keys     map[string]string             // idempotency key of each step
 	steps    map[string]string             // step of each key
+	hit      map[event.ExecutionID]bool    // executions that somebody asked to terminate: taken from living owners
+	told     map[string]int                // progress of each step that was said to be durable
 	writer   writer
 }
 
@@ -140,13 +150,13 @@ var noFaults fault.Rates
 // NewCluster returns a cluster without members.
 func NewCluster(w *World, backend store.Store, cfg Config) *Cluster {
 	c := &Cluster{World: w, Config: cfg, Backend: backend, History: NewHistory(w),
-		struck: -1, policy: w.Policy(), did: map[string]int{}, minted: map[event.ExecutionID]bool{}, keys: map[string]string{}, steps: map[string]string{}}
+		struck: -1, policy: w.Policy(), did: map[string]int{}, minted: map[event.ExecutionID]bool{}, keys: map[string]string{}, steps: map[string]string{}, told: map[string]int{}, hit: map[event.ExecutionID]bool{}}
 	if cfg.Delay > 0 {
 		w.opts.MaxDelay = cfg.Delay
 	}
 	c.Ledger = NewLedger(c.History)
 	c.Book.c = c
-	c.writer = writer{w: w, lease: cfg.Lease, long: cfg.Unload, rich: cfg.Rich}
+	c.writer = writer{w: w, lease: cfg.Lease, long: cfg.Unload, rich: cfg.Rich, family: cfg.Family}
 	return c
 }
 

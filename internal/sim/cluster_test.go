@@ -24,3 +24,10 @@ func TestSimRich(t *testing.T) {
 	s := &Story{Open: inMemory, Config: DrawRich, Part: 4}
 	s.Campaign(t, 13)
 }
+
+// TestSimFamily: the same oracles over stories with children, generations, versions,
+// progress and terminations as well. races 17, 18 and 19
+func TestSimFamily(t *testing.T) {
+	s := &Story{Open: inMemory, Config: DrawFamily, Part: 4}
+	s.Campaign(t, 13)
+}

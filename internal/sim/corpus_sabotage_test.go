@@ -74,7 +74,7 @@ func renew(t *testing.T, d sabotage.Defect) {
 	name := scriptOf(d)
 	sabotage.Set(d.Name)
 	for seed := uint64(1); seed <= 600; seed++ {
-		for _, story := range []string{"TestSimCluster", "TestSimRich"} {
+		for _, story := range []string{"TestSimCluster", "TestSimRich", "TestSimFamily"} {
 			s := corpusStory(story)
 			o, err := s.run(&Script{Seed: seed}, nil)
 			if err != nil {

@@ -15,6 +15,8 @@ func corpusStory(name string) *Story {
 	s := &Story{Open: inMemory, Once: true, MaxSteps: 60_000}
 	switch name {
 	case "TestSimCluster":
+	case "TestSimFamily":
+		s.Config = DrawFamily
 	case "TestSimRich":
 		s.Config = DrawRich
 	case "FuzzSim":

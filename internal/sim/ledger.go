@@ -40,8 +40,10 @@ type Call struct {
 // Entry is one time that a body was entered.
 type Entry struct {
 	Execution event.ExecutionID
-	Node      string
-	Pos       int
+	// Generation is how many bodies of the execution came before.
+	Generation int
+	Node       string
+	Pos        int
 }
 
 // Sight is a result that a body saw.
@@ -54,8 +56,8 @@ type Sight struct {
 }
 
 // Enter notes that a body begins.
-func (l *Ledger) Enter(node string, id event.ExecutionID) {
-	l.Entries = append(l.Entries, Entry{id, node, l.history.Pos()})
+func (l *Ledger) Enter(node string, id event.ExecutionID, generation int) {
+	l.Entries = append(l.Entries, Entry{id, generation, node, l.history.Pos()})
 	l.history.world.Note("body of %s entered on %s", id, node)
 }
 

@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"time"
+
+	"github.com/loomwork/loom"
 )
 
 // Program is a body's script, drawn from the seed and handed to the flow as its
@@ -10,6 +12,9 @@ import (
 type Program struct {
 	Steps []Step `json:"steps"`
 	Salt  int    `json:"salt,omitempty"` // tells starts of one id with unequal input apart
+	// Again is how many generations are to follow, and Generation how many went before.
+	Again      int `json:"again,omitempty"`
+	Generation int `json:"generation,omitempty"`
 }
 
 // Step is one thing that a body does.
@@ -20,6 +25,11 @@ type Step struct {
 	Limit  bool          `json:"limit,omitempty"`  // an await has a limit
 	Ignore bool          `json:"ignore,omitempty"` // an error is noted and the body goes on
 	Effect *Effect       `json:"effect,omitempty"`
+	// Child is what a child plays, Policy what a cancel does to it, and Wait whether it is
+	// waited for.
+	Child  *Program          `json:"child,omitempty"`
+	Policy loom.CancelPolicy `json:"policy,omitempty"`
+	Wait   bool              `json:"wait,omitempty"`
 	// Lines are the branches of a fork.
 	Lines [][]Step `json:"lines,omitempty"`
 }
@@ -40,6 +50,8 @@ const (
 	StepDefer  StepKind = "defer" // an effect at the body's end
 	StepUndo   StepKind = "undo"  // an effect that takes something back if the body fails
 	StepClean  StepKind = "clean" // a line at the body's end, whatever came of it
+	StepChild  StepKind = "child"
+	StepBuild  StepKind = "build" // asks for the version of a change
 	StepFail   StepKind = "fail"
 	StepPanic  StepKind = "panic"
 )
@@ -56,6 +68,7 @@ type Effect struct {
 	Final    bool          `json:"final,omitempty"` // its errors are permanent
 	Once     bool          `json:"once,omitempty"`  // at most once
 	Asks     bool          `json:"asks,omitempty"`  // it is verified before it is called again
+	Tells    bool          `json:"tells,omitempty"` // it records its progress
 }
 
 // messageNames are what bodies await and clients send.
@@ -63,11 +76,12 @@ var messageNames = [...]string{"go", "pay"}
 
 // writer draws programs.
 type writer struct {
-	w     *World
-	lease time.Duration
-	long  time.Duration // a wait that gets its execution parked
-	left  int           // steps that may still be written
-	rich  bool          // it writes what bodies leave to their end, and steps with promises of their own
+	w      *World
+	lease  time.Duration
+	long   time.Duration // a wait that gets its execution parked
+	left   int           // steps that may still be written
+	family bool          // it writes children, generations, versions and progress
+	rich   bool          // it writes what bodies leave to their end, and steps with promises of their own
 }
 
 // program draws one.
@@ -83,6 +97,18 @@ func (d *writer) program() Program {
 	case d.w.Chance("panics", 40):
 		p.Steps = append(p.Steps, Step{Kind: StepPanic})
 	}
+	if d.family && d.w.Chance("continues", 300) {
+		p.Again = 1 + d.w.Decide("generations", 2)
+	}
+	return p
+}
+
+// child draws the program of a child: a short one, in which a grandchild is rare.
+func (d *writer) child() *Program {
+	left := d.left
+	d.left = 1 + d.w.Decide("child", 3)
+	p := &Program{Steps: d.line(1), Again: d.w.Decide("child continues", 5) / 4}
+	d.left = left
 	return p
 }
 
@@ -105,6 +131,18 @@ func (d *writer) step(depth int) Step {
 		kinds = 15
 	}
 	s := Step{Ignore: d.w.Chance("ignore", 500)}
+	if d.family && d.w.Chance("family", 150) {
+		switch {
+		case d.w.Chance("build", 300):
+			s.Kind, s.Name = StepBuild, d.name()
+		case depth < 2:
+			s.Kind, s.Child, s.Wait = StepChild, d.child(), d.w.Chance("waited for", 700)
+			s.Policy = loom.CancelPolicy(d.w.Decide("policy of a child", 3))
+		default:
+			s.Kind, s.Name = StepValues, d.name()
+		}
+		return s
+	}
 	if d.rich && d.w.Chance("left to the end", 120) {
 		return d.leftToEnd(s)
 	}
@@ -198,6 +236,9 @@ func (d *writer) effect() *Effect {
 		once := d.w.Chance("once", 150)
 		e.Once = once && e.Attempts == 0 // a step is not called once and retried
 		e.Asks = !once && d.w.Chance("asks", 200)
+	}
+	if d.family {
+		e.Tells = d.w.Chance("tells", 200)
 	}
 	return e
 }

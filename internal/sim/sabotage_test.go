@@ -124,12 +124,12 @@ func budget() time.Duration {
 }
 
 // randomly runs seeds for a while, or so many of them if no time is given, each with a
-// plain story and with a rich one, and returns at which one a story failed.
+// plain story, with a rich one and with a family, and returns at which one a story failed.
 func randomly(p Policy, limit time.Duration, most int) (seeds int, err error) {
 	s := &Story{Open: inMemory, Once: true, Policy: p, MaxSteps: 60_000} // a defect that spins is found soon
 	for end := time.Now().Add(limit); err == nil && (time.Now().Before(end) || limit == 0 && seeds < most); {
 		seeds++
-		for _, s.Config = range []func(*World) Config{Draw, DrawRich} {
+		for _, s.Config = range []func(*World) Config{Draw, DrawRich, DrawFamily} {
 			if _, err = s.Seed(uint64(seeds)); err != nil {
 				break
 			}

@@ -25,6 +25,12 @@ func (m *Member) serve(ctx context.Context, s *Step, args string) (string, error
 	if m.c.during != nil {
 		m.c.during(m, op)
 	}
+	if e.Tells {
+		if err := m.tell(ctx, c); err != nil {
+			m.c.Ledger.Return(c, nil)
+			return "", err
+		}
+	}
 	if s.For > 0 {
 		if e.Deaf {
 			m.Node.Sleep(s.For)

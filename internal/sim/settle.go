@@ -135,10 +135,14 @@ func (c *Cluster) rests(h store.Head) (names []string, why string) {
 	// So does one that the body left behind when it came to its end.
 	ending := slices.ContainsFunc(s.Ops, func(o fold.Op) bool { return event.Final(o.Path) })
 	lost := (races(s.Input) || ending) && h.Owner == "" && h.WakeAt == event.Never
+	parent := false
 	for i := range s.Ops {
 		o := &s.Ops[i]
 		switch {
 		case !o.Open():
+			continue
+		case o.Kind == fold.Child && o.Started:
+			parent = true // the child is asked about by itself
 			continue
 		case lost && o.Kind == fold.Timer:
 			continue
@@ -157,8 +161,13 @@ func (c *Cluster) rests(h store.Head) (names []string, why string) {
 		}
 		names = append(names, o.Name)
 	}
+	for _, m := range mail {
+		if strings.HasPrefix(m.Name, "loom.") {
+			return busy("message %s of Loom's own is there", m.ID)
+		}
+	}
 	switch {
-	case names == nil:
+	case names == nil && !parent:
 		return busy("nothing is open")
 	case s.Deadline != 0 && s.Cancel == nil:
 		return busy("its deadline is %v", s.Deadline)
