@@ -16,23 +16,49 @@ type Flow[In, Out any] struct {
 	fn      func(Context, In) (Out, error)
 }
 
+// FlowOption changes what [NewFlow] makes: [FlowVersion].
+type FlowOption func(*flowSpec)
+
+type flowSpec struct{ version string }
+
+// FlowVersion pins the executions of a flow to a version, [A-Za-z0-9_.:-]{1,64}: each is
+// driven by exactly the version that it was started with, by whatever node has it, and
+// left alone by all others. So a body that changes beyond what [Version] can express gets
+// another version, and the old one stays registered beside it ([Flows] takes both) until
+// its last execution has ended. A flow without the option is driven by any build that
+// has the flow without it: no version is a version like any other.
+func FlowVersion(version string) FlowOption {
+	return func(s *flowSpec) { s.version = version }
+}
+
 // NewFlow returns the flow called name, [A-Za-z0-9_.:-]{1,64}; it panics with a
-// [*NameError] on another name, because a flow is made when a program starts.
+// [*NameError] on another name or version, because a flow is made when a program starts.
 //
 // fn must be deterministic: given the same input and the same results of its
 // verbs it must call the same verbs in the same order. Everything else that it
 // wants of the world goes through [Do].
-func NewFlow[In, Out any](name string, fn func(ctx Context, in In) (Out, error)) *Flow[In, Out] {
+func NewFlow[In, Out any](name string, fn func(ctx Context, in In) (Out, error), opts ...FlowOption) *Flow[In, Out] {
 	if err := checkName("flow", name); err != nil {
 		panic(err)
 	}
-	return &Flow[In, Out]{name: name, fn: fn}
+	var s flowSpec
+	for _, o := range opts {
+		o(&s)
+		if err := checkName("flow version", s.version); err != nil {
+			panic(err)
+		}
+	}
+	return &Flow[In, Out]{name: name, version: s.version, fn: fn}
 }
 
 // Name returns the flow's name.
 func (f *Flow[In, Out]) Name() string { return f.name }
 
-// Start begins an execution of the flow with input in.
+// Version returns the version of [FlowVersion], "" for none.
+func (f *Flow[In, Out]) Version() string { return f.version }
+
+// Start begins an execution of the flow with input in, in the version of f, whatever
+// versions the runtime has.
 //
 // With [ID] the start is once for all: the execution is durable before its body
 // runs, and a second start of the id is refused with an
@@ -40,7 +66,7 @@ func (f *Flow[In, Out]) Name() string { return f.name }
 // the id is minted and Start returns before anything is durable; no effect is
 // called before it is, and [Run.Durable] waits for it.
 //
-// On a runtime that does not have the flow the execution is written down for
+// On a runtime that does not have the flow in its version the execution is written down for
 // a node that does.
 //
 // Other errors: [*IDError], [*NameError], [*InputValidationError] and
@@ -63,6 +89,8 @@ func (f *Flow[In, Out]) Start(ctx context.Context, r *Runtime, in In, opts ...St
 type AnyFlow interface {
 	// Name returns the flow's name.
 	Name() string
+	// Version returns the flow's version, "" for none.
+	Version() string
 	run(b *branch, input json.RawMessage, limit int) kernel.End
 	// takes returns an error if input is not an In.
 	takes(input json.RawMessage) error

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/loomwork/loom/store"
 )
 
 // Option configures [Open]: [Flows], [Hooks], [Tuning], [WithLogger].
@@ -13,16 +15,19 @@ type option func(*Runtime) error
 
 func (o option) apply(r *Runtime) error { return o(r) }
 
-// Flows registers the flows whose executions this runtime drives. Two flows of one
-// name are an error of [Open].
+// Flows registers the flows whose executions this runtime drives. Several versions of one
+// flow (see [FlowVersion]) may be there side by side. Two flows of one name and version
+// are an error of [Open].
 func Flows(flows ...AnyFlow) Option {
 	return option(func(r *Runtime) error {
 		for _, f := range flows {
-			if _, twice := r.flows[f.Name()]; twice {
-				return fmt.Errorf("loom: two flows are called %q", f.Name())
+			known := store.FlowVersion{Flow: f.Name(), Version: f.Version()}
+			if _, twice := r.flows[known]; twice {
+				return fmt.Errorf("loom: two flows are called %q", known)
 			}
-			r.flows[f.Name()] = f
-			r.names = append(r.names, f.Name())
+			r.flows[known] = f
+			r.known = append(r.known, known)
+			r.names = append(r.names, known.String())
 		}
 		return nil
 	})

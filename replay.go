@@ -10,25 +10,34 @@ import (
 	"github.com/loomwork/loom/fold"
 	"github.com/loomwork/loom/internal/kernel"
 	"github.com/loomwork/loom/internal/rt"
+	"github.com/loomwork/loom/store"
 )
 
 // ReplayReport says what a log was replayed to.
 type ReplayReport struct {
-	ID     event.ExecutionID
-	Flow   string
-	Events int         // in the log
-	Status fold.Status // by the log
+	ID      event.ExecutionID
+	Flow    string
+	Version string      // of the flow, "" for none
+	Events  int         // in the log
+	Status  fold.Status // by the log
 	// Next is what the code asks for behind the end of a log that has not ended, in the
 	// order in which it asks: "EFFECT_SCHEDULED ship#1". Nothing for a body that waits
 	// for what it asked before.
 	Next []string
 }
 
-// UnknownFlowError reports a log of a flow that is not among those given.
-type UnknownFlowError struct{ Flow string }
+// UnknownFlowError reports a log of a flow that is not among those given, or not in the
+// version that the log was begun with.
+type UnknownFlowError struct {
+	Flow    string
+	Version string // "" for none
+}
 
 func (e *UnknownFlowError) Error() string {
-	return fmt.Sprintf("loom: no flow here is called %q", e.Flow)
+	if e.Version == "" {
+		return fmt.Sprintf("loom: no flow here is called %q", e.Flow)
+	}
+	return fmt.Sprintf("loom: no flow here is called %q and has the version %q", e.Flow, e.Version)
 }
 
 // LoomCode returns the error's stable code.
@@ -49,17 +58,17 @@ func Replay(ctx context.Context, log iter.Seq2[event.Envelope, error], flows ...
 	if err != nil {
 		return out, err
 	}
-	out = ReplayReport{ID: state.Execution, Flow: state.Flow, Events: len(rec), Status: state.Status}
-	r := &Runtime{world: rt.From(ctx), log: slog.New(slog.DiscardHandler), flows: map[string]AnyFlow{}}
+	out = ReplayReport{ID: state.Execution, Flow: state.Flow, Version: state.Version, Events: len(rec), Status: state.Status}
+	r := &Runtime{world: rt.From(ctx), log: slog.New(slog.DiscardHandler), flows: map[store.FlowVersion]AnyFlow{}}
 	if err := Flows(flows...).apply(r); err != nil {
 		return out, err
 	}
 	if err := r.tune.validate(); err != nil {
 		return out, err
 	}
-	f, known := r.flows[state.Flow]
+	f, known := r.flows[store.FlowVersion{Flow: state.Flow, Version: state.Version}]
 	if !known {
-		return out, &UnknownFlowError{Flow: state.Flow}
+		return out, &UnknownFlowError{Flow: state.Flow, Version: state.Version}
 	}
 	x := &run{rt: r, id: state.Execution, flow: f, seed: state.Seed}
 	now := func() event.Time { return x.m.State().Updated } // no clock: a replay is the same every time

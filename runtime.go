@@ -24,8 +24,9 @@ type Runtime struct {
 	log   *slog.Logger
 	hooks Hooks
 	tune  Tuning
-	flows map[string]AnyFlow // looked up, never walked
-	names []string           // of flows, in the order of registration
+	flows map[store.FlowVersion]AnyFlow // looked up, never walked
+	known []store.FlowVersion           // the same, in the order of registration
+	names []string                      // their texts
 	node  *node
 
 	ctx     context.Context // ends when the runtime closes
@@ -63,7 +64,7 @@ type skipped struct {
 // Errors: those of opening the store; a [*store.MissingError], which matches
 // errors.ErrUnsupported, if the store lacks a part that a node needs; an option's.
 func Open(ctx context.Context, src store.Source, opts ...Option) (*Runtime, error) {
-	r := &Runtime{world: rt.From(ctx), log: slog.New(slog.DiscardHandler), flows: map[string]AnyFlow{}}
+	r := &Runtime{world: rt.From(ctx), log: slog.New(slog.DiscardHandler), flows: map[store.FlowVersion]AnyFlow{}}
 	r.mu.live = map[event.ExecutionID]*run{}
 	r.mu.busy = map[event.ExecutionID]int{}
 	r.mu.skip = map[event.ExecutionID]skipped{}

@@ -25,13 +25,13 @@ func (r *Runtime) scanLoop() {
 		if next != event.Never {
 			wait = min(wait, r.node.until(next))
 		}
-		if len(r.names) == 0 {
+		if len(r.known) == 0 {
 			wait = time.Hour
 		}
 		if r.waitFor(r.ctx, r.scan, wait) != nil || r.closing() {
 			return
 		}
-		if _, held := r.node.holds(); !held || len(r.names) == 0 {
+		if _, held := r.node.holds(); !held || len(r.known) == 0 {
 			next = event.Never
 			continue
 		}
@@ -49,7 +49,7 @@ func (r *Runtime) closing() bool {
 func (r *Runtime) scanOnce() (next event.Time) {
 	limit := claimBatch + r.skipping()
 	sent := r.world.Mono()
-	heads, next, now, err := r.st.Index.Runnable(r.ctx, store.Demand{Flows: r.names, Limit: limit})
+	heads, next, now, err := r.st.Index.Runnable(r.ctx, store.Demand{Flows: r.known, Limit: limit})
 	if err != nil {
 		r.log.Warn("loom: scan failed", "err", err)
 		return event.Never
@@ -151,7 +151,7 @@ func (r *Runtime) claim(h store.Head) bool {
 	case h.Owner != "":
 		when = store.Lapsed
 	}
-	f, known := r.flows[h.Index.Flow]
+	f, known := r.flows[h.Index.Needs()]
 	if !known {
 		return false
 	}
@@ -212,7 +212,7 @@ func (r *Runtime) readable(h store.Head) (log []kernel.Recorded, seed string, er
 	if s.Head != h.Tip.Head {
 		return nil, "", errMovedOn
 	}
-	if s.Flow != h.Index.Flow || s.Status.Terminal() {
+	if s.Flow != h.Index.Flow || s.Version != h.Index.Version || s.Status.Terminal() {
 		return nil, "", r.quarantine(h, errors.New("loom: the head row does not fit the log"))
 	}
 	return log, s.Seed, nil

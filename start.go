@@ -69,7 +69,7 @@ func (r *Runtime) startAs(ctx context.Context, flow, version string, input json.
 		index.Parent = s.parent.Execution
 	}
 
-	f, known := r.flows[flow]
+	f, known := r.flows[index.Needs()]
 	if !known || r.tune.ClientOnly || s.delay > 0 {
 		return s.id, nil, r.startForOthers(ctx, env, index, max(now, firstWake(env, p)))
 	}

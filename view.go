@@ -20,8 +20,11 @@ type Summary struct {
 	Parent  string // of a child, "" for none
 	Status  fold.Status
 	Labels  map[string]string
-	Events  int64     // in the log
-	Owner   string    // node that drives it, "" for nobody
+	Events  int64  // in the log
+	Owner   string // node that drives it, "" for nobody
+	// Unknown says that nodes live, and none of them has the flow in this version: until
+	// one comes that does, nobody goes on with the execution.
+	Unknown bool
 	WakeAt  time.Time // when a parked one is due; zero for none
 	Mail    int64     // messages that nobody has looked at
 	Strikes int       // takeovers in a row without progress
@@ -45,14 +48,18 @@ func (r *Runtime) List(ctx context.Context, f Filter) iter.Seq2[Summary, error] 
 		if f.Status != "" {
 			q.States = []store.State{stateFor(f.Status)}
 		}
+		crew := crew{r: r}
 		for {
 			heads, next, err := r.st.Index.List(ctx, q)
+			if err == nil {
+				err = crew.meet(ctx, heads...)
+			}
 			if err != nil {
 				yield(Summary{}, closed(err))
 				return
 			}
 			for _, h := range heads {
-				if !yield(summaryOf(h), nil) {
+				if !yield(crew.summary(h), nil) {
 					return
 				}
 			}
@@ -195,8 +202,12 @@ func (r *Runtime) Summary(ctx context.Context, id string) (Summary, error) {
 	if err == nil && !ok {
 		err = fmt.Errorf("loom: execution %s: %w", id, ErrNotFound)
 	}
+	crew := crew{r: r}
+	if err == nil {
+		err = crew.meet(ctx, h)
+	}
 	if err != nil {
 		return Summary{}, closed(err)
 	}
-	return summaryOf(h), nil
+	return crew.summary(h), nil
 }

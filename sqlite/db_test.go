@@ -26,7 +26,7 @@ func TestOneExecution(t *testing.T) {
 	if !again.Again || again.Tip != first.Tip {
 		t.Fatalf("the same start again: %+v", again)
 	}
-	heads, _, _, err := db.Runnable(ctx, store.Demand{Flows: []string{"flow"}, Limit: 10})
+	heads, _, _, err := db.Runnable(ctx, store.Demand{Flows: []store.FlowVersion{{Flow: "flow"}}, Limit: 10})
 	if err != nil || len(heads) != 1 || heads[0].Index.Labels["tenant"] != "acme" {
 		t.Fatalf("runnable: %+v, %v", heads, err)
 	}

@@ -43,7 +43,7 @@ func take(id event.ExecutionID, tip store.Tip, node store.NodeID, when store.Whe
 
 func runnable(t testing.TB, db *DB) int {
 	t.Helper()
-	heads, _, _, err := db.Runnable(context.Background(), store.Demand{Flows: []string{"flow"}, Limit: 10})
+	heads, _, _, err := db.Runnable(context.Background(), store.Demand{Flows: []store.FlowVersion{{Flow: "flow"}}, Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

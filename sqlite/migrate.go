@@ -42,7 +42,7 @@ func migrate(c *sqlite3.Conn, o *options) (have int, err error) {
 	return have, run(c, "COMMIT")
 }
 
-var steps = []func(*sqlite3.Conn) error{toPlain, toIncarnation}
+var steps = []func(*sqlite3.Conn) error{toPlain, toIncarnation, toVersions}
 
 func toPlain(c *sqlite3.Conn) error {
 	if err := script(c, step1); err != nil {
@@ -69,6 +69,8 @@ func toIncarnation(c *sqlite3.Conn) error {
 	}
 	return run(c, step2Trigger)
 }
+
+func toVersions(c *sqlite3.Conn) error { return script(c, step3) }
 
 // newEpoch returns a random text that no other file has.
 func newEpoch() string {

@@ -160,7 +160,7 @@ func TestConcurrentMigrators(t *testing.T) {
 				if epoch == "" {
 					epoch = of
 				}
-				if schema != "2" || of == "" || of != epoch { // who made it anew would have drawn another one
+				if schema != "3" || of == "" || of != epoch { // who made it anew would have drawn another one
 					t.Fatalf("time %d: a migrator says %q of epoch %q, another one %q", again+1, schema, of, epoch)
 				}
 			}

@@ -217,7 +217,10 @@ func (m *model) compare(id event.ExecutionID) {
 		return []any{append([]store.Message{}, ms...), mail, err}
 	})
 	// Without a limit that bites, the order among the two kinds is each store's own.
-	flows := modelFlows[:1+m.clock.now()%3]
+	var flows []store.FlowVersion
+	for i, f := range modelFlows[:1+m.clock.now()%3] {
+		flows = append(flows, store.FlowVersion{Flow: f, Version: []string{"", "v2"}[i%2]}, store.FlowVersion{Flow: f})
+	}
 	m.same("runnable", func(s store.Store) any {
 		hs, next, now, err := s.Index.Runnable(ctx, store.Demand{Flows: flows, Limit: 100})
 		slices.SortFunc(hs, func(a, b store.Head) int { return cmp.Compare(a.Execution, b.Execution) })

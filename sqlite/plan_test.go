@@ -101,8 +101,8 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
-	for name, index := range map[string]string{"due": "loom_heads_runnable (flow=? AND wake_at<?)", "owned": "loom_heads_owned (owner=? AND flow=?)",
-		"ofOne": "loom_heads_owned (owner=?)", "mail": "loom_heads_mail (owner=?)", "sqlNextWake": "loom_heads_runnable (flow=? AND wake_at>?)",
+	for name, index := range map[string]string{"due": "loom_heads_runnable (flow=? AND version=? AND wake_at<?)", "owned": "loom_heads_owned (owner=? AND flow=? AND version=?)",
+		"ofOne": "loom_heads_owned (owner=?)", "mail": "loom_heads_mail (owner=?)", "sqlNextWake": "loom_heads_runnable (flow=? AND version=? AND wake_at>?)",
 		"sqlNextOwner": "loom_heads_owned (owner>?)", "list 1": "loom_heads_flow (flow=? AND rowid<?)", "list 2": "loom_heads_state (state=? AND rowid<?)",
 		"list 6": "PRIMARY KEY (name=? AND value=? AND key<?)", "read": "sqlite_autoindex_loom_events_1 (key=? AND sequence>?)"} {
 		if plan := explain(t, db.writer.conn, all[name]); !strings.Contains(plan, index) {

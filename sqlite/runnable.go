@@ -9,13 +9,13 @@ import (
 	sqlite3 "zombiezen.com/go/sqlite"
 )
 
-// Runnable implements store.Index. Its cost is a few index seeks for each flow
-// of d and for each node that owns something, whatever the number of
+// Runnable implements store.Index. Its cost is a few index seeks for each flow and
+// version of d and for each node that owns something, whatever the number of
 // executions. Where more are claimable than d.Limit, unowned and lapsed ones get
 // a share each by how long they have been claimable.
 func (db *DB) Runnable(ctx context.Context, d store.Demand) (heads []store.Head, next, now event.Time, err error) {
 	limit := max(d.Limit, 1)
-	flows := slices.Compact(slices.Sorted(slices.Values(d.Flows)))
+	flows := slices.Compact(slices.SortedFunc(slices.Values(d.Flows), store.FlowVersion.Compare))
 	next = event.Never
 	err = db.read(ctx, "runnable", func(c *sqlite3.Conn) error {
 		now = db.now()
@@ -49,26 +49,28 @@ func (db *DB) Runnable(ctx context.Context, d store.Demand) (heads []store.Head,
 
 // due returns executions of a flow that nobody owns and whose wake-up is due,
 // earliest first.
-func (db *DB) due(c *sqlite3.Conn, flow string, now event.Time, limit int) ([]store.Head, error) {
+func (db *DB) due(c *sqlite3.Conn, flow store.FlowVersion, now event.Time, limit int) ([]store.Head, error) {
 	st, err := c.Prepare(db.sql.due)
 	if err != nil {
 		return nil, err
 	}
-	st.BindText(1, flow)
+	st.BindText(1, flow.Flow)
 	st.BindInt64(2, int64(now))
 	st.BindInt64(3, store.MaxStrikes)
 	st.BindInt64(4, int64(limit))
+	st.BindText(5, flow.Version)
 	heads, _, err := scanHeads(st, limit)
 	return heads, err
 }
 
-func nextWake(c *sqlite3.Conn, flow string, now event.Time) (event.Time, error) {
+func nextWake(c *sqlite3.Conn, flow store.FlowVersion, now event.Time) (event.Time, error) {
 	st, err := c.Prepare(sqlNextWake)
 	if err != nil {
 		return 0, err
 	}
-	st.BindText(1, flow)
+	st.BindText(1, flow.Flow)
 	st.BindInt64(2, int64(now))
+	st.BindText(3, flow.Version)
 	ok, err := st.Step()
 	if err != nil || !ok {
 		return event.Never, err
@@ -79,7 +81,7 @@ func nextWake(c *sqlite3.Conn, flow string, now event.Time) (event.Time, error) 
 
 // lapsed returns executions whose owner is dead. Owners are few, and found by a
 // seek each; those without a node row are dead as well.
-func (db *DB) lapsed(c *sqlite3.Conn, flows []string, now event.Time, limit int) ([]store.Head, error) {
+func (db *DB) lapsed(c *sqlite3.Conn, flows []store.FlowVersion, now event.Time, limit int) ([]store.Head, error) {
 	var all []store.Head
 	for owner := ""; ; {
 		var ok bool
@@ -100,10 +102,11 @@ func (db *DB) lapsed(c *sqlite3.Conn, flows []string, now event.Time, limit int)
 				return nil, err
 			}
 			st.BindText(1, owner)
-			st.BindText(2, flow)
+			st.BindText(2, flow.Flow)
 			st.BindInt64(3, store.MaxStrikes)
 			st.BindInt64(4, int64(limit))
 			st.BindInt64(5, int64(now))
+			st.BindText(6, flow.Version)
 			heads, _, err := scanHeads(st, limit)
 			if err != nil {
 				return nil, err

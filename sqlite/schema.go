@@ -5,7 +5,8 @@ package sqlite
 const (
 	schemaPlain       = 1 // SPI 2.2.0: a log's anchor is made of its first event
 	schemaIncarnation = 2 // SPI 2.3.0: sequence 0 carries an incarnation
-	schemaNewest      = schemaIncarnation
+	schemaVersions    = 3 // the indexes of what is runnable go by flow and version
+	schemaNewest      = schemaVersions
 )
 
 // stateGone marks the head row that is left of a deleted execution where there
@@ -80,4 +81,14 @@ END;
 const step2Counter = `
 CREATE TABLE IF NOT EXISTS loom_incarnations (one INTEGER PRIMARY KEY CHECK (one = 1), n INTEGER NOT NULL);
 INSERT INTO loom_incarnations (one, n) VALUES (1, 0) ON CONFLICT DO NOTHING;
+`
+
+// step3 makes the indexes that a scan goes by tell the versions of a flow apart, so that
+// executions which wait for a build that is not there cost the others nothing. They keep
+// their names: statements of code of an earlier version still find them, and are slower.
+const step3 = `
+DROP INDEX loom_heads_runnable;
+CREATE INDEX loom_heads_runnable ON loom_heads (flow, version, wake_at) WHERE owner IS NULL AND state = 1;
+DROP INDEX loom_heads_owned;
+CREATE INDEX loom_heads_owned ON loom_heads (owner, flow, version) WHERE owner IS NOT NULL AND state = 1;
 `

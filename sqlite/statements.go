@@ -29,7 +29,7 @@ const (
 	// sqlNextOwner walks over the owners there are, one seek each.
 	sqlNextOwner = `SELECT owner FROM loom_heads WHERE owner > ?1 AND owner IS NOT NULL AND state = 1 ORDER BY owner LIMIT 1`
 
-	sqlNextWake = `SELECT wake_at FROM loom_heads WHERE flow = ?1 AND wake_at > ?2 AND owner IS NULL AND state = 1 ORDER BY wake_at LIMIT 1`
+	sqlNextWake = `SELECT wake_at FROM loom_heads WHERE flow = ?1 AND version = ?3 AND wake_at > ?2 AND owner IS NULL AND state = 1 ORDER BY wake_at LIMIT 1`
 
 	sqlLastKept      = `SELECT sequence FROM loom_events WHERE key = ?1 ORDER BY sequence DESC LIMIT 1 OFFSET ?2`
 	sqlDropEvents    = `DELETE FROM loom_events WHERE key = ?1 AND sequence >= ?2`
@@ -55,8 +55,8 @@ type statements struct {
 	get  string
 	read string
 
-	due   string // unowned and due, of one flow
-	owned string // of one owner and flow
+	due   string // unowned and due, of one flow and version
+	owned string // of one owner, flow and version
 	ofOne string // of one owner
 	mail  string // of one owner, with unseen mail
 }
@@ -80,9 +80,9 @@ func newStatements(schema int) *statements {
   FROM loom_heads h CROSS JOIN loom_events e ON e.key = h.key
   WHERE h.id = ?1 AND h.state <> 10 AND e.sequence >= ?2 ORDER BY e.sequence LIMIT ?3`,
 		due: head + ` FROM loom_heads h INDEXED BY loom_heads_runnable
-  WHERE h.flow = ?1 AND h.wake_at <= ?2 AND h.owner IS NULL AND h.state = 1` + due + ` ORDER BY h.wake_at LIMIT ?4`,
+  WHERE h.flow = ?1 AND h.version = ?5 AND h.wake_at <= ?2 AND h.owner IS NULL AND h.state = 1` + due + ` ORDER BY h.wake_at LIMIT ?4`,
 		owned: head + ` FROM loom_heads h INDEXED BY loom_heads_owned
-  WHERE h.owner = ?1 AND h.flow = ?2 AND h.owner IS NOT NULL AND h.state = 1` + due + `
+  WHERE h.owner = ?1 AND h.flow = ?2 AND h.version = ?6 AND h.owner IS NOT NULL AND h.state = 1` + due + `
   AND (h.strikes = 0 OR h.updated + (1000000 << h.strikes) <= ?5) LIMIT ?4`,
 		ofOne: head + ` FROM loom_heads h INDEXED BY loom_heads_owned
   WHERE h.owner = ?1 AND h.owner IS NOT NULL AND h.state = 1`,

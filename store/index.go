@@ -23,6 +23,9 @@ type Index interface {
 	//   - owned by a node whose lease is over, and not before 2^strikes seconds
 	//     (0 for no strikes) after the row's last change.
 	//
+	// An execution MUST NOT be returned for a flow of its name in another version than
+	// its own; no version is a version like any other.
+	//
 	// next is the earliest wake-up among the unowned of these flows with fewer than
 	// MaxStrikes strikes that are not due yet, event.Never if there is none; now is
 	// the store's clock.
@@ -68,6 +71,6 @@ type Query struct {
 
 // Demand says what a node can run.
 type Demand struct {
-	Flows []string // names of the flows it knows
-	Limit int      // most rows, at least 1
+	Flows []FlowVersion // what it knows; repeats are no error
+	Limit int           // most rows, at least 1
 }

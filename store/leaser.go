@@ -14,7 +14,8 @@ import (
 type Leaser interface {
 	// Renew makes or renews node's lease for ttl from now. It MUST overtake
 	// commits that wait in the backend's own queue. A node that let its lease run
-	// out may renew it: what it lost by then is decided by the head rows.
+	// out may renew it: what it lost by then is decided by the head rows. flows are
+	// the texts of what the node knows, see [FlowVersion.String].
 	Renew(ctx context.Context, node NodeID, ttl time.Duration, flows []string) (Lease, error)
 	// Leave ends node's lease at once. Leaving twice is no error.
 	Leave(ctx context.Context, node NodeID) error
@@ -25,7 +26,7 @@ type Leaser interface {
 // Lease is a node's right to own executions.
 type Lease struct {
 	Node    NodeID
-	Flows   []string
+	Flows   []string   // texts, see [FlowVersion.String]
 	Started event.Time // first renewal
 	Expires event.Time
 	Now     event.Time // the store's clock as the lease was read

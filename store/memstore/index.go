@@ -40,7 +40,7 @@ func (db *DB) Owned(ctx context.Context, id store.NodeID, mailOnly bool) ([]stor
 		rows = slices.Collect(maps.Keys(n.mail))
 	} else {
 		rows = make([]*row, 0, n.rows)
-		for _, flow := range slices.Sorted(maps.Keys(n.flows)) {
+		for _, flow := range slices.SortedFunc(maps.Keys(n.flows), store.FlowVersion.Compare) {
 			rows = n.flows[flow].first(rows, event.Never, n.rows)
 		}
 	}
@@ -57,7 +57,7 @@ func (db *DB) Runnable(ctx context.Context, d store.Demand) (hs []store.Head, ne
 	}
 	defer db.mu.Unlock()
 	limit := max(d.Limit, 1)
-	flows := slices.Compact(slices.Sorted(slices.Values(d.Flows)))
+	flows := slices.Compact(slices.SortedFunc(slices.Values(d.Flows), store.FlowVersion.Compare))
 	next = event.Never
 	var due []*row
 	for _, flow := range flows {

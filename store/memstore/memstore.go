@@ -53,12 +53,12 @@ type DB struct {
 	mu      sync.Mutex // guards all below, and every row, node and tree
 	now     event.Time // the clock as the call that holds mu read it
 	rows    map[event.ExecutionID]*row
-	created int64                  // incarnations given out, never reset
-	births  []birth                // rows by incarnation, some of them deleted
-	gone    int                    // entries of births whose row is deleted
-	wakeups map[string]*tree       // flow → unowned running rows, by wake-up
-	nodes   map[store.NodeID]*node // who has a lease or owns a row
-	byID    []*node                // the same, by id
+	created int64                       // incarnations given out, never reset
+	births  []birth                     // rows by incarnation, some of them deleted
+	gone    int                         // entries of births whose row is deleted
+	wakeups map[store.FlowVersion]*tree // unowned running rows, by wake-up
+	nodes   map[store.NodeID]*node      // who has a lease or owns a row
+	byID    []*node                     // the same, by id
 	floors  map[event.ExecutionID]store.Fence
 	version int64         // of Hints, from 1
 	changed chan struct{} // closed at the next change; nil if nobody waits
@@ -83,7 +83,7 @@ func New(opts *Options) *DB {
 		clock:   o.Now,
 		epoch:   "memory-" + strconv.FormatInt(int64(o.Now()), 36),
 		rows:    map[event.ExecutionID]*row{},
-		wakeups: map[string]*tree{},
+		wakeups: map[store.FlowVersion]*tree{},
 		nodes:   map[store.NodeID]*node{},
 		floors:  map[event.ExecutionID]store.Fence{},
 		version: 1,

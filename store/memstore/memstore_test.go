@@ -62,7 +62,7 @@ func TestRunnableIsOldestFirstAcrossKinds(t *testing.T) {
 	b.commit(b.start("other", "g", "", 0))
 	b.commit(b.start("asleep", "f", "", event.Never))
 	b.now = b.now.Add(20 * time.Second)
-	hs, next, _, err := b.Runnable(ctx, store.Demand{Flows: []string{"f", "f"}, Limit: 10})
+	hs, next, _, err := b.Runnable(ctx, store.Demand{Flows: []store.FlowVersion{{Flow: "f"}, {Flow: "f"}}, Limit: 10})
 	if err != nil || len(hs) != 2 || hs[0].Execution != "early" || hs[1].Execution != "owned" {
 		t.Fatalf("runnable: %v, %v", hs, err)
 	}
@@ -143,7 +143,7 @@ func BenchmarkRunnableOfMany(b *testing.B) {
 	s.commit(s.start("mine", "f", "n1", 0))
 	b.ReportAllocs()
 	for b.Loop() {
-		hs, _, _, _ := s.Runnable(ctx, store.Demand{Flows: []string{"f"}, Limit: 64})
+		hs, _, _, _ := s.Runnable(ctx, store.Demand{Flows: []store.FlowVersion{{Flow: "f"}}, Limit: 64})
 		own, _ := s.Owned(ctx, "n1", false)
 		if len(hs) != 1 || len(own) != 1 {
 			b.Fatal(len(hs), len(own))

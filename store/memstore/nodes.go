@@ -14,14 +14,14 @@ import (
 type node struct {
 	lease store.Lease
 	kept  bool // it has a lease, alive or over
-	flows map[string]*tree
+	flows map[store.FlowVersion]*tree
 	rows  int
 	mail  map[*row]struct{} // rows with unseen mail
 }
 
 func (n *node) alive(now event.Time) bool { return n.kept && now < n.lease.Expires }
 
-func (n *node) tree(flow string) *tree {
+func (n *node) tree(flow store.FlowVersion) *tree {
 	t := n.flows[flow]
 	if t == nil {
 		t = &tree{owner: n}
@@ -93,7 +93,7 @@ func (db *DB) read(n *node) store.Lease {
 func (db *DB) node(id store.NodeID) *node {
 	n := db.nodes[id]
 	if n == nil {
-		n = &node{lease: store.Lease{Node: id}, flows: map[string]*tree{}, mail: map[*row]struct{}{}}
+		n = &node{lease: store.Lease{Node: id}, flows: map[store.FlowVersion]*tree{}, mail: map[*row]struct{}{}}
 		db.nodes[id] = n
 		i, _ := db.place(id)
 		db.byID = slices.Insert(db.byID, i, n)

@@ -46,7 +46,7 @@ func (db *DB) file(r *row) {
 		at := retryAt(r)
 		if r.tree == nil || r.tree.owner == nil || r.tree.owner.lease.Node != r.Owner || r.at != at {
 			db.unfile(r)
-			db.node(r.Owner).tree(r.Index.Flow).insert(r, at)
+			db.node(r.Owner).tree(r.Index.Needs()).insert(r, at)
 			r.tree.owner.rows++
 		}
 		if unseen := r.Mail > r.Seen; unseen != r.mailed {
@@ -65,10 +65,10 @@ func (db *DB) file(r *row) {
 	}
 	db.unfile(r)
 	if wakes {
-		t := db.wakeups[r.Index.Flow]
+		t := db.wakeups[r.Index.Needs()]
 		if t == nil {
 			t = &tree{}
-			db.wakeups[r.Index.Flow] = t
+			db.wakeups[r.Index.Needs()] = t
 		}
 		t.insert(r, r.WakeAt)
 	}

@@ -201,6 +201,23 @@ var defects = []struct {
 		s.Index = backwards{s.Index}
 		return s
 	}, []string{"runnable/due", "list/newest-first"}},
+
+	{"runs any version", func(s store.Store) store.Store {
+		s.Index = unversioned{s.Index}
+		return s
+	}, []string{"runnable/versions"}},
+}
+
+// unversioned looks at the names of flows alone.
+type unversioned struct{ store.Index }
+
+func (u unversioned) Runnable(ctx context.Context, d store.Demand) ([]store.Head, event.Time, event.Time, error) {
+	for _, f := range slices.Clone(d.Flows) {
+		for _, v := range []string{"", "1", "2"} {
+			d.Flows = append(d.Flows, store.FlowVersion{Flow: f.Flow, Version: v})
+		}
+	}
+	return u.Index.Runnable(ctx, d)
 }
 
 type lagging struct{ store.Log }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/loomwork/loom/event"
@@ -15,13 +16,20 @@ const (
 	ruleOver = "- owned by a node whose lease is over, and not before 2^strikes seconds (0 for no strikes) after the row's last change."
 	ruleNext = "next is the earliest wake-up among the unowned of these flows with fewer than MaxStrikes strikes that are not due yet, " +
 		"event.Never if there is none; now is the store's clock."
+	ruleVersions = "An execution MUST NOT be returned for a flow of its name in another version than its own; no version is a version " +
+		"like any other."
 	ruleStrikes = "Strikes: a committed claim under Lapsed MUST add one to the row's strikes; a commit with events that claims nothing " +
 		"MUST set them to 0."
 )
 
-// runnable asks for at most limit runnable executions of flows.
+// runnable asks for at most limit runnable executions of flows, each "flow" or
+// "flow@version".
 func (p *probe) runnable(limit int, flows ...string) (ids []event.ExecutionID, next, now event.Time) {
-	hs, next, now, err := p.s.Index.Runnable(p.ctx, store.Demand{Flows: flows, Limit: limit})
+	var d []store.FlowVersion
+	for _, f := range flows {
+		d = append(d, flowVersion(f))
+	}
+	hs, next, now, err := p.s.Index.Runnable(p.ctx, store.Demand{Flows: d, Limit: limit})
 	if err != nil {
 		p.fatalf("Runnable: %v", err)
 	}
@@ -29,6 +37,12 @@ func (p *probe) runnable(limit int, flows ...string) (ids []event.ExecutionID, n
 		ids = append(ids, h.Execution)
 	}
 	return ids, next, now
+}
+
+// flowVersion reads "flow" or "flow@version".
+func flowVersion(text string) (f store.FlowVersion) {
+	f.Flow, f.Version, _ = strings.Cut(text, "@")
+	return f
 }
 
 // wants checks that exactly these executions are runnable, in any order.
@@ -40,10 +54,12 @@ func (p *probe) wants(ids ...event.ExecutionID) {
 	}
 }
 
-// parked makes an unowned execution of a flow that wakes at a time.
+// parked makes an unowned execution of a flow, "flow" or "flow@version", that wakes at a
+// time.
 func (p *probe) parked(id event.ExecutionID, flow string, wake event.Time) store.Result {
 	req := p.birth(id)
-	req.Index.Flow, req.Release = flow, &store.Release{WakeAt: wake}
+	f := flowVersion(flow)
+	req.Index.Flow, req.Index.Version, req.Release = f.Flow, f.Version, &store.Release{WakeAt: wake}
 	return p.must(req)
 }
 
@@ -91,6 +107,7 @@ func runnableCases() []Case {
 				}
 			}
 		}},
+		Case{Name: "runnable/versions", Quote: ruleVersions, run: versions}, // claim H-02, case 26
 		Case{Name: "runnable/next", Quote: ruleNext, run: func(p *probe) {
 			if _, next, _ := p.runnable(10, flow); next != event.Never {
 				p.failf("next is %d in an empty store, want never", next)
@@ -141,6 +158,46 @@ func runnableCases() []Case {
 			p.wants()
 		}},
 	)
+}
+
+// versions has a due, a lapsed and a later execution of each of three versions.
+func versions(p *probe) {
+	all := []string{"f", "f@1", "f@2"}
+	p.lease("n1", time.Second)
+	var now event.Time
+	for i, f := range all {
+		id := event.ExecutionID("v" + string(rune('0'+i)))
+		p.parked(id+"-due", f, 0)
+		now = p.parked(id+"-later", f, event.Never).Now
+		req := p.birthFor(id+"-lapsed", "n1")
+		of := flowVersion(f)
+		req.Index.Flow, req.Index.Version = of.Flow, of.Version
+		p.must(req)
+	}
+	p.advance(1500 * time.Millisecond)
+	for i, f := range all {
+		p.parked(event.ExecutionID("w"+string(rune('0'+i))), f, now.Add(time.Duration(i+1)*time.Hour))
+	}
+	for _, c := range []struct {
+		asked []string
+		want  []event.ExecutionID
+		next  int // hours
+	}{
+		{all[:1], []event.ExecutionID{"v0-due", "v0-lapsed"}, 1},
+		{all[1:2], []event.ExecutionID{"v1-due", "v1-lapsed"}, 2},
+		{[]string{"f@2", "f@1", "f@2"}, []event.ExecutionID{"v1-due", "v1-lapsed", "v2-due", "v2-lapsed"}, 2},
+		{[]string{"f@3", "g", "g@1"}, nil, 0},
+	} {
+		got, next, _ := p.runnable(100, c.asked...)
+		slices.Sort(got)
+		want := event.Never
+		if c.next > 0 {
+			want = now.Add(time.Duration(c.next) * time.Hour)
+		}
+		if !slices.Equal(got, c.want) || next != want {
+			p.failf("of %q runnable are %q, want %q; next is %d, want %d", c.asked, got, c.want, next, want)
+		}
+	}
 }
 
 func strikeCases() []Case {
