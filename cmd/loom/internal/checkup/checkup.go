@@ -5,10 +5,15 @@ package checkup
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/loomwork/loom"
 	"github.com/loomwork/loom/cmd/loom/internal/repair"
 	"github.com/loomwork/loom/event"
+	"github.com/loomwork/loom/fold"
 	"github.com/loomwork/loom/sqlite"
 	"github.com/loomwork/loom/store"
 )
@@ -160,7 +165,53 @@ func (c *Checkup) executions(ctx context.Context, st store.Store) {
 		c.Note("overdue", Fail, "loom doctor, once the store answers", "%v", err)
 		return
 	}
+	c.unknown(ctx, st)
 	count("overdue", overdue, "start a worker that knows their flows: loom ls running", "%d executions are due and no node takes them")
+}
+
+// unknown looks for executions whose flow, in their version, no node has that lives. If
+// none lives at all that is no finding: then nothing is meant to run.
+func (c *Checkup) unknown(ctx context.Context, st store.Store) {
+	rt, err := loom.Open(ctx, store.Opened(st), loom.Tuning{ClientOnly: true})
+	if err != nil {
+		c.Note("unknown", Fail, "loom doctor, once the store answers", "%v", err)
+		return
+	}
+	defer rt.Close()
+	nodes, err := st.Leaser.Nodes(ctx)
+	workers := 0
+	for _, n := range nodes {
+		if n.Alive && len(n.Flows) > 0 {
+			workers++
+		}
+	}
+	needs, n := map[string]int{}, 0
+	if err == nil {
+		for s, e := range rt.List(ctx, loom.Filter{Status: fold.Running}) {
+			if err = e; err != nil {
+				break
+			}
+			if s.Unknown {
+				n++
+				needs[store.FlowVersion{Flow: s.Flow, Version: s.Version}.String()]++
+			}
+		}
+	}
+	switch {
+	case err != nil:
+		c.Note("unknown", Fail, "loom doctor, once the store answers", "%v", err)
+	case workers == 0:
+		c.Note("unknown", OK, "", "no worker is running")
+	case n == 0:
+		c.Note("unknown", OK, "", "%d workers have the flows and versions of all executions", workers)
+	default:
+		var parts []string
+		for _, f := range slices.Sorted(maps.Keys(needs)) {
+			parts = append(parts, fmt.Sprintf("%s (%d)", f, needs[f]))
+		}
+		c.Note("unknown", Warn, "start a worker that has these flows in these versions",
+			"%d executions need what none of %d workers has: %s", n, workers, strings.Join(parts, ", "))
+	}
 }
 
 // due counts the parked executions whose wake-up passed a while ago.

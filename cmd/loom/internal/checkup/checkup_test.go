@@ -72,3 +72,54 @@ func TestARunThatNoBuildFitsIsFound(t *testing.T) {
 		t.Fatalf("%+v, %v", s, err)
 	}
 }
+
+// case 26: an old run that needs a version which no worker has any more is named, with the
+// version; while no worker runs at all, nothing is.
+func TestAVersionThatNoWorkerHasIsNamed(t *testing.T) {
+	ctx := context.Background()
+	db, err := sqlite.OpenDB(ctx, filepath.Join(t.TempDir(), "loom.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	st := store.Of(db)
+	st.Records = db.Records()
+	body := func(loom.Context, int) (int, error) { return 0, nil }
+	client, err := loom.Open(ctx, store.Opened(st), loom.Tuning{ClientOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for id, version := range map[string]string{"a": "2025", "b": "2025", "c": "2026"} {
+		if _, err := loom.NewFlow("order", body, loom.FlowVersion(version)).Start(ctx, client, 0, loom.ID(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unknown := func() Finding {
+		var c Checkup
+		c.Store(ctx, st, db, time.Now())
+		for _, f := range c.Findings {
+			if f.Check == "unknown" {
+				return f
+			}
+		}
+		t.Fatalf("nothing about what is unknown: %+v", c.Findings)
+		return Finding{}
+	}
+	for _, c := range []struct {
+		has  []string
+		want Finding
+	}{
+		{nil, Finding{Check: "unknown", Verdict: OK, Detail: "no worker is running"}},
+		{[]string{"order@2026", "order"}, Finding{Check: "unknown", Verdict: Warn, Fix: "start a worker that has these flows in these versions",
+			Detail: "2 executions need what none of 1 workers has: order@2025 (2)"}},
+		{[]string{"order@2026", "order@2025"}, Finding{Check: "unknown", Verdict: OK, Detail: "1 workers have the flows and versions of all executions"}},
+	} {
+		if _, err := db.Renew(ctx, "worker", time.Hour, c.has); err != nil {
+			t.Fatal(err)
+		}
+		if got := unknown(); got != c.want {
+			t.Errorf("with a worker that has %q: %+v, want %+v", c.has, got, c.want)
+		}
+	}
+}

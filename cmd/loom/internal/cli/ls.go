@@ -76,6 +76,9 @@ must fit.`,
 				return a.screen.Emit("executions", out)
 			}
 			printList(a.screen, all, columns, a.now())
+			if n := unknown(all); n > 0 {
+				fmt.Fprintf(a.screen.Err, "loom: %d of these need a flow or version that no live node has: loom doctor\n", n)
+			}
 			if out.More {
 				fmt.Fprintf(a.screen.Err, "loom: only the newest %d are shown; --limit 0 shows all\n", limit)
 			}
@@ -89,6 +92,16 @@ must fit.`,
 	f.StringSliceVar(&columns, "columns", nil, "columns of the text, of: "+strings.Join(columnNames(), ","))
 	f.IntVar(&limit, "limit", 50, "at most so many; 0 for all")
 	return c
+}
+
+// unknown counts the executions that wait for a build which is not there.
+func unknown(all []loom.Summary) (n int) {
+	for _, s := range all {
+		if s.Unknown {
+			n++
+		}
+	}
+	return n
 }
 
 func isStatus(s string) bool {

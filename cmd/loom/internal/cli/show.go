@@ -90,10 +90,13 @@ func wakeText(s *screen.Screen, t, now time.Time) string {
 
 func (p printer) execution(x view.Execution, took time.Duration) {
 	p.row("execution", x.ID)
-	p.row("flow", p.Text(x.Flow+" "+x.Version))
+	p.row("flow", p.Text(strings.TrimSpace(x.Flow+" "+x.Version)))
 	status := p.Status(x.Status)
 	if x.Stuck {
 		status += fmt.Sprintf(", %s: it lost its owner %d times without progress, and no node takes it; see loom recover", p.Status("stuck"), x.Strikes)
+	}
+	if x.Unknown {
+		status += ", unknown: no node that lives has its flow in this version"
 	}
 	p.row("status", status)
 	p.row("started", p.instant(x.Started))

@@ -18,12 +18,13 @@ type Row struct {
 	Status  string            `json:"status"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Events  int64             `json:"events"`
-	Parent  string            `json:"parent,omitempty"` // of a child
-	Owner   string            `json:"owner,omitempty"`  // node that drives it
-	WakeAt  instant           `json:"wakeAt,omitempty"` // when a parked one is due
-	Mail    int64             `json:"mail"`             // messages that nobody looked at
-	Strikes int               `json:"strikes"`          // lost owners in a row, without progress
-	Stuck   bool              `json:"stuck"`            // only an operator takes it
+	Parent  string            `json:"parent,omitempty"`  // of a child
+	Owner   string            `json:"owner,omitempty"`   // node that drives it
+	Unknown bool              `json:"unknown,omitempty"` // nodes live, and none of them has the flow in this version
+	WakeAt  instant           `json:"wakeAt,omitempty"`  // when a parked one is due
+	Mail    int64             `json:"mail"`              // messages that nobody looked at
+	Strikes int               `json:"strikes"`           // lost owners in a row, without progress
+	Stuck   bool              `json:"stuck"`             // only an operator takes it
 	Created instant           `json:"created"`
 	Updated instant           `json:"updated"`
 }
@@ -31,7 +32,7 @@ type Row struct {
 // RowOf returns the row of a summary.
 func RowOf(s loom.Summary) Row {
 	return Row{ID: s.ID, Flow: s.Flow, Version: s.Version, Status: string(s.Status), Labels: s.Labels, Events: s.Events,
-		Parent: s.Parent, Owner: s.Owner, WakeAt: at(Wake(s)), Mail: s.Mail, Strikes: s.Strikes, Stuck: Stuck(s),
+		Parent: s.Parent, Owner: s.Owner, Unknown: s.Unknown, WakeAt: at(Wake(s)), Mail: s.Mail, Strikes: s.Strikes, Stuck: Stuck(s),
 		Created: at(s.Created), Updated: at(s.Updated)}
 }
 
