@@ -11,16 +11,16 @@ import (
 	"github.com/loomwork/loom/store/memstore"
 )
 
-// parcel is a flow in a version: a step that names the version, a sleep, a message, and a
+// freight is a flow in a version: a step that names the version, a sleep, a message, and a
 // step again. Each version's steps are called otherwise, so that another version's body
 // diverges.
-func parcel(s *service, version string) *loom.Flow[int, string] {
+func freight(s *service, version string) *loom.Flow[int, string] {
 	var opts []loom.FlowOption
 	name := "none"
 	if version != "" {
 		opts, name = append(opts, loom.FlowVersion(version)), version
 	}
-	return loom.NewFlow("parcel", func(ctx loom.Context, _ int) (string, error) {
+	return loom.NewFlow("freight", func(ctx loom.Context, _ int) (string, error) {
 		first, err := step(ctx, s, "pack-"+name)
 		if err != nil {
 			return "", err
@@ -43,7 +43,7 @@ func TestAnExecutionStaysWithItsVersion(t *testing.T) {
 	for _, from := range []string{"", "1"} { // the first version that a flow gets is a change like any other
 		bubble(t, func(t *testing.T) {
 			var calls service
-			old, next := parcel(&calls, from), parcel(&calls, "2")
+			old, next := freight(&calls, from), freight(&calls, "2")
 			packedOld, packedNew := "pack-none send-none", "pack-2 send-2"
 			if from != "" {
 				packedOld = "pack-1 send-1"
@@ -158,7 +158,7 @@ func TestAChildHasItsFlowsVersion(t *testing.T) {
 func TestReplayGoesByVersion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var calls service
-		one, two := parcel(&calls, "1"), parcel(&calls, "2")
+		one, two := freight(&calls, "1"), freight(&calls, "2")
 		rt := open(t, memstore.New(nil), loom.Flows(two))
 		run := begin(t, two, rt, 0, loom.ID("x"))
 		signal(t, rt, "x", "go", true)
@@ -169,7 +169,7 @@ func TestReplayGoesByVersion(t *testing.T) {
 		}
 		_, err = loom.Replay(context.Background(), rt.Log(t.Context(), "x", 0), one)
 		var unknown *loom.UnknownFlowError
-		if !errors.As(err, &unknown) || unknown.Flow != "parcel" || unknown.Version != "2" {
+		if !errors.As(err, &unknown) || unknown.Flow != "freight" || unknown.Version != "2" {
 			t.Fatal(err)
 		}
 	})
