@@ -37,6 +37,7 @@ var kinds = []struct {
 	{KindChildSettled, Inbound, decodeAs[ChildSettled]},
 	{KindCancelRequested, Inbound, decodeAs[CancelRequested]},
 	{KindVersionMarked, Command, decodeAs[VersionMarked]},
+	{KindStateSet, Command, decodeAs[StateSet]},
 	{KindOperatorRecovered, Passive, decodeAs[OperatorRecovered]},
 	{KindExecutionCompleted, Command, decodeAs[ExecutionCompleted]},
 	{KindExecutionFailed, Command, decodeAs[ExecutionFailed]},

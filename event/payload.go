@@ -47,6 +47,8 @@ func sizeHint(p Payload) int {
 		return names + len(p.Result)
 	case EffectProgressed:
 		return 24 + len(p.Op) + len(p.Value)
+	case StateSet:
+		return 24 + len(p.Key) + len(p.Value)
 	case EffectCompleted:
 		return 24 + len(p.Op) + len(p.Result)
 	case MessageReceived:

@@ -67,6 +67,8 @@ func samples() []sample {
 		{false, CancelRequested{Cause: "deadline"}},
 		{true, VersionMarked{Change: "new-tax", Version: 3}},
 		{false, VersionMarked{Change: "new-tax", Version: 1}},
+		{true, StateSet{Key: "stage", Value: raw}},
+		{false, StateSet{Key: "stage", Value: null}},
 		{true, OperatorRecovered{By: "loom recover", Strikes: 8, TakenFrom: "01J00000000000000000000000"}},
 		{false, OperatorRecovered{By: "ann"}},
 		{true, ExecutionCompleted{Result: raw}},

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"iter"
 
@@ -151,6 +152,8 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 			s.Versions = map[string]int{}
 		}
 		s.Versions[p.Change] = p.Version
+	case event.StateSet:
+		s.publish(p)
 	case event.EffectCompleted:
 		return s.settleEffect(e, p.Op, OpCompleted, nil)
 	case event.EffectFailed:
@@ -197,6 +200,21 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 		// an operator's note, a newer build's fact: they move the head
 	}
 	return ""
+}
+
+// publish takes in a pair. Whoever takes the last one back has none, as if there never
+// had been one.
+func (s *State) publish(p event.StateSet) {
+	switch {
+	case !p.Gone() && s.Published == nil:
+		s.Published = map[string]json.RawMessage{p.Key: p.Value}
+	case !p.Gone():
+		s.Published[p.Key] = p.Value
+	default:
+		if delete(s.Published, p.Key); len(s.Published) == 0 {
+			s.Published = nil
+		}
+	}
 }
 
 // TerminatedFailure is the failure of an execution that was ended so.

@@ -80,7 +80,7 @@ func (m *model) openEffect() string {
 
 func (m *model) step() {
 	fail := &event.Failure{Code: "c", Message: "m"}
-	switch m.rng.IntN(14) {
+	switch m.rng.IntN(15) {
 	case 0, 1:
 		if !m.stopped {
 			op := m.name("effect")
@@ -135,6 +135,9 @@ func (m *model) step() {
 		}
 	case 12:
 		m.add(event.Unknown{Name: "FROM_THE_FUTURE", Raw: []byte("x")})
+	case 13:
+		values := []string{`"paid"`, "3", "null"}
+		m.add(event.StateSet{Key: m.pick([]string{"stage", "round"}), Value: json.RawMessage(m.pick(values))})
 	default:
 		m.rare(fail)
 	}

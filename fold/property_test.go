@@ -166,7 +166,7 @@ func doubled(t *testing.T, seed uint64, log []event.Envelope) {
 		p, _ := e.Decode()
 		harmless := false // may stand twice
 		switch p := p.(type) {
-		case event.Unknown:
+		case event.Unknown, event.StateSet:
 			harmless = true
 		case event.CancelRequested:
 			harmless = p.Message == ""

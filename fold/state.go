@@ -49,6 +49,9 @@ type State struct {
 	// Versions are the marked versions of changes in the body's code, by change; nil
 	// for none.
 	Versions map[string]int
+	// Published are the values that the execution shows of itself in lists, by key; nil
+	// for none, and without those that it took back.
+	Published map[string]json.RawMessage
 	// Result is set when Completed, Failure with every other end.
 	Result  json.RawMessage
 	Failure *event.Failure
