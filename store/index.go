@@ -51,6 +51,9 @@ type Head struct {
 	Seen      int64
 	Strikes   int
 	Index     IndexEntry
+	// Published is what the execution shows of itself, by key; nil for nothing. Labels
+	// are given by who starts it and stay, these are its own and change.
+	Published map[string]string
 	Created   event.Time // store's clock
 	Updated   event.Time // store's clock, last commit
 }
@@ -61,6 +64,8 @@ type Query struct {
 	States []State
 	// Labels must all be there with these values.
 	Labels map[string]string
+	// Published must all be shown with these values.
+	Published map[string]string
 	// Prefix is the beginning of the id.
 	Prefix string
 	// After continues after the place that an earlier call returned as next.

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/internal/sabotage"
@@ -122,6 +123,7 @@ func advance(row *Row, req *Request, now event.Time) *Row {
 	}
 	next.Tip.Head += event.Seq(len(req.Events))
 	next.Tip.Mark = req.Nonce
+	next.Published = publish(next.Published, req.Publish)
 	next.Updated = now
 	next.Seen = min(max(next.Seen, req.Seen), next.Mail) // nobody has seen what is to come
 	if req.State != StateKeep {
@@ -146,6 +148,29 @@ func advance(row *Row, req *Request, now event.Time) *Row {
 	}
 	if next.State.Terminal() {
 		next.Owner, next.WakeAt = "", event.Never
+	}
+	return next
+}
+
+// publish returns what is shown after news, nil for nothing. It leaves shown as it is:
+// readers may hold it.
+func publish(shown map[string]string, news []Publication) map[string]string {
+	if len(news) == 0 {
+		return shown
+	}
+	next := maps.Clone(shown)
+	for _, p := range news {
+		switch {
+		case p.Gone:
+			delete(next, p.Key)
+		case next == nil:
+			next = map[string]string{p.Key: p.Value}
+		default:
+			next[p.Key] = p.Value
+		}
+	}
+	if len(next) == 0 {
+		return nil
 	}
 	return next
 }
@@ -186,6 +211,11 @@ func check(req *Request) error {
 	}
 	if c := req.Claim; c != nil && (c.When < Unowned || c.When > AnyOwner) {
 		return errors.New("store: claim without a condition")
+	}
+	for i := range req.Publish {
+		if req.Publish[i].Key == "" {
+			return errors.New("store: publication without a key")
+		}
 	}
 	for i := range req.Events {
 		e := &req.Events[i]

@@ -22,7 +22,8 @@ type Log interface {
 	//
 	//	 1. the request contradicts itself: no nonce, an id or an event outside the
 	//	    grammar, events not consecutive from Expect.Head+1, a start without
-	//	    events or index, an index without a start          → RefusedInvalid
+	//	    events or index, an index without a start, a
+	//	    publication without a key                          → RefusedInvalid
 	//	 2. Nonce equals the row's mark                        → Committed, Again
 	//	    (a start also: Nonce equals the row's birth)
 	//	 3. a start and no row                                 → on to 9
@@ -58,6 +59,11 @@ type Log interface {
 	// counter in the same transaction; if the receiver is unowned and running, its
 	// wake-up MUST become now at the latest. Consumed numbers MUST be gone from the
 	// inbox.
+	//
+	// Published: each key of Publish MUST get its value in the place of the one before,
+	// or be gone; every other key MUST keep its value, whatever else the commit does. A
+	// start MUST show what it publishes itself and nothing of an earlier execution of
+	// its id.
 	//
 	// Strikes: a committed claim under Lapsed MUST add one to the row's strikes; a
 	// commit with events that claims nothing MUST set them to 0.

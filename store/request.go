@@ -36,6 +36,9 @@ type Request struct {
 	// Post puts messages into other executions' inboxes in the same transaction.
 	// One to an execution that does not exist, or has ended, is dropped.
 	Post []Post
+	// Publish lists pairs that the execution shows of itself from now on, in the order
+	// in which they hold: the last one of a key counts. A start may publish as well.
+	Publish []Publication
 	// Alone asks a decorator that gathers requests to send this one by itself.
 	Alone bool
 }
@@ -77,6 +80,15 @@ type IndexEntry struct {
 	Version string
 	Parent  event.ExecutionID
 	Labels  map[string]string
+}
+
+// Publication is a value that an execution shows under a key, in the place of the
+// earlier one.
+type Publication struct {
+	Key   string // not empty
+	Value string // may be empty, which is a value like any other
+	// Gone takes the key back; Value is not looked at then.
+	Gone bool
 }
 
 // Message is a fact from outside for one execution.

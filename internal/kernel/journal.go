@@ -101,6 +101,7 @@ func (j *Journal) Next(nonce store.Nonce, release *store.Release, state store.St
 	last = n == len(j.queue)
 	req = &store.Request{Execution: j.id, Nonce: nonce, Expect: j.tip, As: j.node,
 		Events: j.queue[:n:n], Seen: j.seen}
+	req.Publish = published(req.Events)
 	if j.index != nil {
 		req.As, req.Index = "", j.index
 		if j.node != "" {

@@ -32,9 +32,10 @@ type Machine struct {
 	final     *Branch           // what runs between the body's end and the execution's, nil for none
 	finally   func(*Branch) End // its function
 
-	ahead    lookahead      // while a recorded turn runs
-	versions map[string]int // marked so far; not the fold's, which is behind while a turn runs
-	fault    error          // why the body cannot go on, see [Machine.Fault]
+	ahead     lookahead       // while a recorded turn runs
+	versions  map[string]int  // marked so far; not the fold's, which is behind while a turn runs
+	published map[string]bool // keys shown so far; the fold's are behind while a turn runs
+	fault     error           // why the body cannot go on, see [Machine.Fault]
 
 	ops   map[string]*Op // open operations by path
 	opens opList         // the same, in the order of their creation

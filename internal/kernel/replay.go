@@ -274,6 +274,9 @@ func same(rec, asked event.Payload) bool {
 	case event.VersionMarked:
 		a, ok := asked.(event.VersionMarked)
 		return ok && r == a
+	case event.StateSet:
+		a, ok := asked.(event.StateSet)
+		return ok && r.Key == a.Key && bytes.Equal(r.Value, a.Value)
 	case event.ExecutionCompleted:
 		a, ok := asked.(event.ExecutionCompleted)
 		return ok && bytes.Equal(r.Result, a.Result)
@@ -297,11 +300,7 @@ func describe(p event.Payload) string {
 	case event.EffectScheduled:
 		op = p.Op
 		if p.Args != nil {
-			args := p.Args
-			if len(args) > 80 {
-				args = append(args[:80:80], "…"...)
-			}
-			op += " args " + string(args)
+			op += " args " + cut(p.Args)
 		}
 	case event.EffectAttemptFailed:
 		op = p.Op
@@ -319,6 +318,8 @@ func describe(p event.Payload) string {
 		op = p.Op
 	case event.VersionMarked:
 		op = p.Change + " version " + strconv.Itoa(p.Version)
+	case event.StateSet:
+		op = p.Key + " " + cut(p.Value)
 	case event.TimerScheduled:
 		op = p.Op
 	case event.TimerFired:
@@ -332,4 +333,12 @@ func describe(p event.Payload) string {
 		return string(p.Kind())
 	}
 	return string(p.Kind()) + " " + op
+}
+
+// cut returns the beginning of a value, for people.
+func cut(raw []byte) string {
+	if len(raw) > 80 {
+		return string(raw[:80]) + "…"
+	}
+	return string(raw)
 }

@@ -47,6 +47,9 @@ func newCall(done rt.Latch, reqs []store.Request) *call {
 			m := &it.req.Post[k].Message
 			it.bytes += len(m.ID) + len(m.Name) + len(m.Body)
 		}
+		for k := range it.req.Publish {
+			it.bytes += len(it.req.Publish[k].Key) + len(it.req.Publish[k].Value)
+		}
 		c.bytes += it.bytes
 	}
 	return c
@@ -56,6 +59,7 @@ func newCall(done rt.Latch, reqs []store.Request) *call {
 // its wait has ended.
 func own(r store.Request) store.Request {
 	r.Events, r.Consume, r.Post = slices.Clone(r.Events), slices.Clone(r.Consume), slices.Clone(r.Post)
+	r.Publish = slices.Clone(r.Publish)
 	if r.Claim != nil {
 		c := *r.Claim
 		r.Claim = &c

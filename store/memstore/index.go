@@ -13,7 +13,7 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
-// Get implements store.Index. The labels are shared, see the package comment.
+// Get implements store.Index. Labels and published pairs are shared, see the package comment.
 func (db *DB) Get(ctx context.Context, id event.ExecutionID) (store.Head, bool, error) {
 	if err := db.lock(ctx); err != nil {
 		return store.Head{}, false, err
@@ -155,8 +155,13 @@ func matches(r *row, q *store.Query) bool {
 		!strings.HasPrefix(string(r.Execution), q.Prefix) {
 		return false
 	}
-	for name, want := range q.Labels {
-		if got, ok := r.Index.Labels[name]; !ok || got != want {
+	return holds(r.Index.Labels, q.Labels) && holds(r.Published, q.Published)
+}
+
+// holds reports whether all pairs of want are among those that there are.
+func holds(there, want map[string]string) bool {
+	for name, value := range want {
+		if got, ok := there[name]; !ok || got != value {
 			return false
 		}
 	}

@@ -15,8 +15,9 @@
 // Who owns what: envelopes and messages never change once they were handed in.
 // A DB keeps the payload, metadata, label and message bytes of a request without
 // copying them and gives the same bytes to its readers, so neither side may
-// write to them. Slices of requests themselves (Events, Consume, Post) stay the
-// caller's. Records are copied both ways.
+// write to them. The same holds for the published pairs of a head row. Slices of
+// requests themselves (Events, Consume, Post, Publish) stay the caller's. Records are
+// copied both ways.
 package memstore
 
 import (
