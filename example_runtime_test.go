@@ -203,3 +203,46 @@ func ExampleHooks() {
 	fmt.Println((<-durable).Kind, (<-durable).Kind)
 	// Output: EXECUTION_STARTED EXECUTION_COMPLETED
 }
+
+// refund is a flow that says what it is at.
+var refund = loom.NewFlow("refund", func(ctx loom.Context, cents int) (int, error) {
+	if err := errors.Join(loom.Set(ctx, "stage", "waiting for approval"), loom.Set(ctx, "cents", cents)); err != nil {
+		return 0, err
+	}
+	if _, err := loom.Await[string](ctx, "approve"); err != nil {
+		return 0, err
+	}
+	return cents, loom.Set(ctx, "stage", "paid back")
+})
+
+// What an execution shows of itself is in lists, and searches find it.
+func ExampleSet() {
+	ctx := context.Background()
+	rt, err := loom.Open(ctx, memstore.New(nil), loom.Flows(refund))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rt.Close()
+	for id, cents := range map[string]int{"a": 500, "b": 900} {
+		run, err := refund.Start(ctx, rt, cents, loom.ID(id))
+		if err != nil {
+			log.Fatal(err)
+		}
+		if id == "a" {
+			if err := run.Signal(ctx, "approve", "Ada"); err != nil {
+				log.Fatal(err)
+			}
+			if _, err := run.Result(ctx); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	for s, err := range rt.List(ctx, loom.Filter{Published: map[string]string{"stage": "paid back"}}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(s.ID, s.Published["stage"], s.Published["cents"])
+	}
+	// Output:
+	// a paid back 500
+}

@@ -20,8 +20,10 @@ type Summary struct {
 	Parent  string // of a child, "" for none
 	Status  fold.Status
 	Labels  map[string]string
-	Events  int64  // in the log
-	Owner   string // node that drives it, "" for nobody
+	// Published is what the execution shows of itself, by key, as text; see [Set].
+	Published map[string]string
+	Events    int64  // in the log
+	Owner     string // node that drives it, "" for nobody
 	// Unknown says that nodes live, and none of them has the flow in this version: until
 	// one comes that does, nobody goes on with the execution.
 	Unknown bool
@@ -37,14 +39,16 @@ type Filter struct {
 	Flow   string
 	Status fold.Status
 	Labels map[string]string // all of them must be there
-	Prefix string            // beginning of the id
+	// Published pairs must all be shown, with these values as text; see [Set].
+	Published map[string]string
+	Prefix    string // beginning of the id
 }
 
 // List yields the executions of the store, newest first. Errors: [ErrClosed], the store's;
 // after one it ends.
 func (r *Runtime) List(ctx context.Context, f Filter) iter.Seq2[Summary, error] {
 	return func(yield func(Summary, error) bool) {
-		q := store.Query{Flow: f.Flow, Labels: f.Labels, Prefix: f.Prefix}
+		q := store.Query{Flow: f.Flow, Labels: f.Labels, Published: f.Published, Prefix: f.Prefix}
 		if f.Status != "" {
 			q.States = []store.State{stateFor(f.Status)}
 		}
@@ -95,7 +99,7 @@ func statusOf(s store.State) fold.Status {
 
 func summaryOf(h store.Head) Summary {
 	s := Summary{ID: string(h.Execution), Flow: h.Index.Flow, Version: h.Index.Version, Parent: string(h.Index.Parent), Status: statusOf(h.State),
-		Labels: h.Index.Labels, Events: int64(h.Tip.Head) + 1, Owner: string(h.Owner), Mail: h.Mail - h.Seen,
+		Labels: h.Index.Labels, Published: h.Published, Events: int64(h.Tip.Head) + 1, Owner: string(h.Owner), Mail: h.Mail - h.Seen,
 		Strikes: h.Strikes, Created: h.Created.Time(), Updated: h.Updated.Time()}
 	if h.Owner == "" && h.WakeAt != event.Never && !h.State.Terminal() {
 		s.WakeAt = max(h.WakeAt, h.Created).Time() // "now" is stored as the beginning of time

@@ -49,6 +49,11 @@ func (t *tx) commit(req *store.Request) (store.Result, error) {
 	var was *store.Row
 	if row != nil && !row.gone {
 		was = &row.Row
+		if len(req.Publish) > 0 {
+			if _, was.Published, err = t.pairs(row.key); err != nil {
+				return store.Result{}, err
+			}
+		}
 	}
 	res, next := store.Judge(was, req, t.now, t.alive)
 	if t.broken != nil {
@@ -68,6 +73,15 @@ func (t *tx) commit(req *store.Request) (store.Result, error) {
 	}
 	if err != nil {
 		return store.Result{}, err
+	}
+	if len(req.Publish) > 0 {
+		var shown map[string]string
+		if was != nil {
+			shown = was.Published
+		}
+		if err := t.publish(key, shown, next.Published); err != nil {
+			return store.Result{}, err
+		}
 	}
 	for _, n := range req.Consume {
 		if err := t.exec(sqlConsume, key, n); err != nil {
@@ -131,7 +145,7 @@ func (t *tx) start(left *headRow, req *store.Request, next *store.Row, res *stor
 		return 0, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(next.Index.Labels)) {
-		if err := t.label(name, next.Index.Labels[name], key); err != nil {
+		if err := t.pair(sqlInsertLabel, name, next.Index.Labels[name], key); err != nil {
 			return 0, err
 		}
 	}
@@ -194,17 +208,5 @@ func taken(err error, e *event.Envelope) error {
 	if sqlite3.ErrCode(err) == sqlite3.ResultConstraintPrimaryKey {
 		return corrupt("event %s is there, beyond the head of its log", e.ID())
 	}
-	return err
-}
-
-func (t *tx) label(name, value string, key int64) error {
-	st, err := t.conn.Prepare(sqlInsertLabel)
-	if err != nil {
-		return err
-	}
-	st.BindText(1, name)
-	st.BindText(2, value)
-	st.BindInt64(3, key)
-	_, err = st.Step()
 	return err
 }

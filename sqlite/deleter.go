@@ -60,7 +60,7 @@ func (t *tx) drop(id event.ExecutionID, tip store.Tip) (done bool, refused, err 
 			return false, nil, nil
 		}
 	}
-	if err := t.dropLabels(row.key); err != nil {
+	if err := t.dropPairs(row.key); err != nil {
 		return false, nil, err
 	}
 	if t.db.schema < schemaIncarnation {
@@ -83,37 +83,4 @@ func (t *tx) first(query string, args ...int64) (ok bool, n int64, err error) {
 	}
 	n = st.ColumnInt64(0)
 	return true, n, st.Reset()
-}
-
-func (t *tx) dropLabels(key int64) error {
-	st, err := t.conn.Prepare(sqlLabels)
-	if err != nil {
-		return err
-	}
-	st.BindInt64(1, key)
-	ok, err := st.Step()
-	if err != nil || !ok {
-		return err
-	}
-	raw := columnBlob(st, 0)
-	if err := st.Reset(); err != nil {
-		return err
-	}
-	labels, err := event.DecodeMeta(raw)
-	if err != nil {
-		return corrupt("labels of row %d: %v", key, err)
-	}
-	for name, value := range labels {
-		st, err := t.conn.Prepare(sqlDropLabel)
-		if err != nil {
-			return err
-		}
-		st.BindText(1, name)
-		st.BindText(2, value)
-		st.BindInt64(3, key)
-		if _, err := st.Step(); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -56,6 +56,9 @@ func scanHead(st *sqlite3.Stmt) (h store.Head, key int64, err error) {
 	if h.Index.Labels, err = event.DecodeMeta(columnBlob(st, 13)); err != nil {
 		return h, 0, corrupt("head row of %s: labels: %v", h.Execution, err)
 	}
+	if h.Published, err = event.DecodeMeta(columnBlob(st, 19)); err != nil {
+		return h, 0, corrupt("head row of %s: published pairs: %v", h.Execution, err)
+	}
 	h.Created, h.Updated = event.Time(st.ColumnInt64(14)), event.Time(st.ColumnInt64(15))
 	h.Tip.Anchor = anchorOf(st, 16, 17, h.Execution)
 	return h, st.ColumnInt64(18), nil
@@ -79,8 +82,8 @@ func scanHeads(st *sqlite3.Stmt, limit int) (heads []store.Head, lastKey int64, 
 }
 
 // List implements store.Index. It walks, newest first, over the rows of one label
-// value, of one state other than completed, or of one flow, in this order of
-// preference, and filters by the rest; without any of them over all rows. A
+// value, of one published value, of one state other than completed, or of one flow, in
+// this order of preference, and filters by the rest; without any of them over all rows. A
 // prefix that few ids have goes before all of these.
 func (db *DB) List(ctx context.Context, q store.Query) (heads []store.Head, next string, err error) {
 	limit := q.Limit
@@ -184,7 +187,7 @@ func (db *DB) plan(q store.Query, fewIDs bool) plan {
 		p.args = append(p.args, a)
 		return "?" + strconv.Itoa(len(p.args)+1)
 	}
-	names := slices.Sorted(maps.Keys(q.Labels))
+	names, shown := slices.Sorted(maps.Keys(q.Labels)), slices.Sorted(maps.Keys(q.Published))
 	from, where, order := "loom_heads h NOT INDEXED", "h.key < ?1 AND h.state <> 10", "h.key"
 	switch {
 	case fewIDs:
@@ -195,6 +198,11 @@ func (db *DB) plan(q store.Query, fewIDs bool) plan {
 		where = "a.name = " + arg(names[0]) + " AND a.value = " + arg(q.Labels[names[0]]) + " AND a.key < ?1 AND h.state <> 10"
 		order = "a.key"
 		names = names[1:]
+	case len(shown) > 0:
+		from = "loom_published a CROSS JOIN loom_heads h ON h.key = a.key"
+		where = "a.name = " + arg(shown[0]) + " AND a.value = " + arg(q.Published[shown[0]]) + " AND a.key < ?1 AND h.state <> 10"
+		order = "a.key"
+		shown = shown[1:]
 	case len(q.States) == 1 && q.States[0] != store.StateCompleted:
 		from = "loom_heads h INDEXED BY loom_heads_state"
 		where += " AND h.state <> 2"
@@ -207,6 +215,10 @@ func (db *DB) plan(q store.Query, fewIDs bool) plan {
 	for _, name := range names {
 		where += " AND EXISTS (SELECT 1 FROM loom_attrs l WHERE l.name = " + arg(name) + " AND l.value = " + arg(q.Labels[name]) +
 			" AND l.key = h.key)"
+	}
+	for _, name := range shown {
+		where += " AND EXISTS (SELECT 1 FROM loom_published p WHERE p.name = " + arg(name) + " AND p.value = " + arg(q.Published[name]) +
+			" AND p.key = h.key)"
 	}
 	if len(q.States) == 1 {
 		where += " AND h.state = " + arg(int64(q.States[0]))

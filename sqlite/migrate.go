@@ -10,12 +10,18 @@ import (
 )
 
 // migrate brings the file to schema version want, or further if it is further
-// already, and returns the version that it has. A file that needs nothing is not
+// already, gives it what files of every version have since they were first made, and
+// returns the version that it has. A file that needs nothing is not
 // written. Migrators in other processes are waited for, and found to have done
 // the work.
 func migrate(c *sqlite3.Conn, o *options) (have int, err error) {
-	if have, err = schemaOf(c); err != nil || have >= o.schema {
-		return have, err
+	if have, err = schemaOf(c); err != nil {
+		return 0, err
+	}
+	if have >= o.schema {
+		if whole, err := hasPublished(c); whole || err != nil {
+			return have, err
+		}
 	}
 	if err = persist(o.patience, func() error { return run(c, "BEGIN IMMEDIATE") }); err != nil {
 		return 0, err
@@ -38,6 +44,9 @@ func migrate(c *sqlite3.Conn, o *options) (have int, err error) {
 		if err = setMeta(c, "schema", fmt.Sprint(have)); err != nil {
 			return 0, err
 		}
+	}
+	if err = addPublished(c); err != nil {
+		return 0, fmt.Errorf("adding published pairs: %w", err)
 	}
 	return have, run(c, "COMMIT")
 }

@@ -175,6 +175,8 @@ func TestConcurrentMigrators(t *testing.T) {
 		for query1, want := range map[string]int64{
 			"SELECT count(*) FROM pragma_table_info('loom_events') WHERE name = 'incarnation'": 1,
 			"SELECT count(*) FROM pragma_table_info('loom_heads') WHERE name = 'incarnation'":  1,
+			"SELECT count(*) FROM pragma_table_info('loom_heads') WHERE name = 'published'":    1,
+			"SELECT count(*) FROM sqlite_schema WHERE name = 'loom_published'":                 1,
 			"SELECT count(*) FROM sqlite_schema WHERE name = 'loom_incarnations'":              1,
 			"SELECT count(*) FROM loom_incarnations":                                           1,
 			"SELECT count(*) FROM sqlite_schema WHERE type = 'trigger' AND name LIKE 'loom%'":  1,

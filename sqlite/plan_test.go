@@ -83,6 +83,7 @@ func TestPlans(t *testing.T) {
 		{}, {Flow: "f"}, {States: []store.State{store.StateFailed}}, {States: []store.State{store.StateRunning}, Flow: "f"},
 		{States: []store.State{store.StateCompleted}}, {States: []store.State{store.StateFailed, store.StateRunning}},
 		{Labels: labels}, {Labels: labels, Flow: "f", States: []store.State{store.StateRunning}}, {Prefix: "p"}, {Prefix: "p", Labels: labels},
+		{Published: labels}, {Published: labels, Labels: labels, Flow: "f"}, {Prefix: "p", Published: labels},
 	} {
 		all[fmt.Sprintf("list %d", i)] = db.plan(q, false).query
 		// The few ids of a prefix are sorted, and found by an index.
@@ -104,7 +105,7 @@ func TestPlans(t *testing.T) {
 	for name, index := range map[string]string{"due": "loom_heads_runnable (flow=? AND version=? AND wake_at<?)", "owned": "loom_heads_owned (owner=? AND flow=? AND version=?)",
 		"ofOne": "loom_heads_owned (owner=?)", "mail": "loom_heads_mail (owner=?)", "sqlNextWake": "loom_heads_runnable (flow=? AND version=? AND wake_at>?)",
 		"sqlNextOwner": "loom_heads_owned (owner>?)", "list 1": "loom_heads_flow (flow=? AND rowid<?)", "list 2": "loom_heads_state (state=? AND rowid<?)",
-		"list 6": "PRIMARY KEY (name=? AND value=? AND key<?)", "read": "sqlite_autoindex_loom_events_1 (key=? AND sequence>?)"} {
+		"list 6": "PRIMARY KEY (name=? AND value=? AND key<?)", "list 10": "PRIMARY KEY (name=? AND value=? AND key<?)", "read": "sqlite_autoindex_loom_events_1 (key=? AND sequence>?)"} {
 		if plan := explain(t, db.writer.conn, all[name]); !strings.Contains(plan, index) {
 			t.Errorf("%s does not go by %s:\n%s", name, index, plan)
 		}

@@ -17,7 +17,8 @@ const stateGone = 10
 // step1 makes the tables.
 //
 // Only loom_events is the log. In loom_heads first_ts repeats the time of
-// sequence 0, labels repeats loom_attrs, and (from version 2 on) incarnation
+// sequence 0, labels repeats loom_attrs (as published, an addition, repeats
+// loom_published), and (from version 2 on) incarnation
 // repeats the one of sequence 0, so that a commit and a listing touch one row;
 // where they disagree, loom_events is right and Diagnose says so.
 //

@@ -35,10 +35,14 @@ const (
 	sqlDropEvents    = `DELETE FROM loom_events WHERE key = ?1 AND sequence >= ?2`
 	sqlLastMessage   = `SELECT n FROM loom_inbox WHERE key = ?1 ORDER BY n DESC LIMIT 1 OFFSET ?2`
 	sqlDropMessages  = `DELETE FROM loom_inbox WHERE key = ?1 AND n >= ?2`
-	sqlLabels        = `SELECT labels FROM loom_heads WHERE key = ?1`
+	sqlPairs         = `SELECT labels, published FROM loom_heads WHERE key = ?1`
 	sqlDropLabel     = `DELETE FROM loom_attrs WHERE name = ?1 AND value = ?2 AND key = ?3`
-	sqlLeaveFloor    = `UPDATE loom_heads SET state = 10, owner = NULL, labels = NULL, posted = 0, seen = 0 WHERE key = ?1`
+	sqlLeaveFloor    = `UPDATE loom_heads SET state = 10, owner = NULL, labels = NULL, published = NULL, posted = 0, seen = 0 WHERE key = ?1`
 	sqlPrefixMatches = `SELECT count(*) FROM (SELECT 1 FROM loom_heads WHERE id >= ?1 AND id < ?2 LIMIT ?3)`
+
+	sqlPublish         = `UPDATE loom_heads SET published = ?2 WHERE key = ?1`
+	sqlInsertPublished = `INSERT INTO loom_published (name, value, key) VALUES (?1, ?2, ?3)`
+	sqlDropPublished   = `DELETE FROM loom_published WHERE name = ?1 AND value = ?2 AND key = ?3`
 
 	sqlRecord       = `SELECT version, body, updated FROM loom_records WHERE space = ?1 AND name = ?2`
 	sqlRecords      = `SELECT name, version, body, updated FROM loom_records WHERE space = ?1 AND name > ?2 ORDER BY name LIMIT ?3`
@@ -67,7 +71,7 @@ func newStatements(schema int) *statements {
 		incarnation = "NULL"
 	}
 	head := `SELECT h.id, h.head, h.fence, h.owner, h.state, h.wake_at, h.posted, h.seen, h.strikes, h.mark,
-  h.flow, h.version, h.parent, h.labels, h.created, h.updated, ` + incarnation + `, h.first_ts, h.key`
+  h.flow, h.version, h.parent, h.labels, h.created, h.updated, ` + incarnation + `, h.first_ts, h.key, h.published`
 	const due = ` AND h.strikes < ?3`
 	return &statements{
 		row: `SELECT h.key, h.head, h.fence, h.owner, h.state, h.wake_at, h.posted, h.seen, h.strikes, h.updated, h.mark, h.birth, ` +

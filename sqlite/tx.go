@@ -27,7 +27,8 @@ func (t *tx) begin() {
 }
 
 // headRow is a head row with its key, as the judge needs it: index entry and
-// creation time are not read, they never change.
+// creation time are not read, they never change, and published pairs only for a request
+// that publishes.
 type headRow struct {
 	store.Row
 	key   int64

@@ -28,13 +28,18 @@ func (b *Branch) Publish(key string, value json.RawMessage) (full bool, d Denial
 	case len(m.published) == MaxPublished:
 		return true, Allowed
 	default:
-		if m.published == nil {
-			m.published = map[string]bool{}
-		}
-		m.published[key] = true
+		m.showKey(key)
 	}
 	m.ask(nil, p)
 	return false, Allowed
+}
+
+// showKey notes that a key is shown.
+func (m *Machine) showKey(key string) {
+	if m.published == nil {
+		m.published = map[string]bool{}
+	}
+	m.published[key] = true
 }
 
 // published returns what the events of one request show, in their order: it becomes

@@ -30,7 +30,7 @@ type step struct {
 // stepKinds are what a step may be; those that stand more than once are more
 // likely.
 var stepKinds = []string{"do", "do", "do", "read", "pair", "timer", "until", "await", "await", "within", "go", "go", "go",
-	"any", "all", "cancel", "name", "now", "version", "child", "spawn", "else", "recover", "panic", "exit"}
+	"any", "all", "cancel", "name", "now", "version", "set", "child", "spawn", "else", "recover", "panic", "exit"}
 
 func newProgram(rng *rand.Rand, depth int) *program {
 	p := &program{quits: rng.IntN(2) == 0, fails: rng.IntN(5) == 0}
@@ -217,6 +217,10 @@ func (x *runner) odd(b *Branch, s step) {
 		v, denied := b.Version(s.name, 0, 1+int(s.name[0])%3)
 		x.note(b, "version %d %d", v, denied)
 		x.last += v
+	case "set":
+		value := json.RawMessage([]string{"null", fmt.Sprint(s.value), `"text"`}[s.value%3])
+		full, denied := b.Publish(s.name, value)
+		x.note(b, "set %v %d", full, denied)
 	case "now":
 		x.note(b, "now %d", b.Now())
 	case "panic":

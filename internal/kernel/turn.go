@@ -96,6 +96,11 @@ func (m *Machine) turn(in event.Payload, deliver func()) {
 
 // begin makes the main branch ready.
 func (m *Machine) begin() {
+	// What is shown outlives its generation.
+	m.published = nil
+	for key := range m.state.Published { // order does not matter: a set is made of it
+		m.showKey(key)
+	}
 	path := event.GenerationPath(m.state.Generation)
 	if sabotage.On("generations-share-paths") {
 		path = ""

@@ -149,6 +149,49 @@ var defects = []struct {
 		return s
 	}, []string{"fate/whole"}},
 
+	{"publishes what it refused with what it takes next", func(s store.Store) store.Store {
+		var mu sync.Mutex
+		owed := map[event.ExecutionID][]store.Publication{}
+		s.Log = door{s.Log, func(l store.Log, ctx context.Context, reqs []store.Request) ([]store.Result, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			reqs = slices.Clone(reqs)
+			for i := range reqs {
+				reqs[i].Publish = append(owed[reqs[i].Execution], reqs[i].Publish...)
+			}
+			res, err := l.Commit(ctx, reqs...)
+			for i := range res {
+				owed[reqs[i].Execution] = nil
+				if res[i].Refusal != store.NotRefused {
+					owed[reqs[i].Execution] = slices.Clone(reqs[i].Publish)
+				}
+			}
+			return res, err
+		}}
+		return s
+	}, []string{"publish/refused"}},
+
+	{"takes no key back", rewrite(func(r *store.Request, _ store.Tip, _ store.NodeID) {
+		r.Publish = slices.DeleteFunc(slices.Clone(r.Publish), func(p store.Publication) bool { return p.Gone })
+	}), []string{"publish/replaces", "publish/two-in-one-call"}},
+
+	{"shows only what was published last", func(s store.Store) store.Store {
+		s.Log = door{s.Log, func(l store.Log, ctx context.Context, reqs []store.Request) ([]store.Result, error) {
+			reqs = slices.Clone(reqs)
+			for i := range reqs {
+				if h, _, err := s.Index.Get(ctx, reqs[i].Execution); err == nil {
+					var gone []store.Publication
+					for key := range h.Published {
+						gone = append(gone, store.Publication{Key: key, Gone: true})
+					}
+					reqs[i].Publish = append(gone, reqs[i].Publish...)
+				}
+			}
+			return l.Commit(ctx, reqs...)
+		}}
+		return s
+	}, []string{"publish/replaces", "publish/kept"}},
+
 	{"drops results", func(s store.Store) store.Store {
 		s.Log = door{s.Log, func(l store.Log, ctx context.Context, reqs []store.Request) ([]store.Result, error) {
 			res, err := l.Commit(ctx, reqs...)

@@ -27,7 +27,7 @@ func Cases() []Case {
 	return slices.Concat(
 		judgementCases(), startCases(), fateCases(), resendCases(), tokenCases(), claimCases(), releaseCases(), stateCases(),
 		mailCases(), inboxCases(), runnableCases(), strikeCases(), ownedCases(), listCases(), leaserCases(), recordCases(),
-		deleterCases(), incarnationCases(), readCases(), payloadCases(), raceCases(), processCases(), hintCases(), aboutCases(), mutationCases(),
+		deleterCases(), publishCases(), incarnationCases(), readCases(), payloadCases(), raceCases(), processCases(), hintCases(), aboutCases(), mutationCases(),
 	)
 }
 

@@ -10,7 +10,7 @@ import (
 // The steps of the order of judgement, as Log.Commit words them.
 const (
 	step1 = "1. the request contradicts itself: no nonce, an id or an event outside the grammar, events not consecutive from " +
-		"Expect.Head+1, a start without events or index, an index without a start → RefusedInvalid"
+		"Expect.Head+1, a start without events or index, an index without a start, a publication without a key → RefusedInvalid"
 	step2  = "2. Nonce equals the row's mark → Committed, Again (a start also: Nonce equals the row's birth)"
 	step3  = "3. a start and no row → on to 9 a start and a row in a closed state → RefusedState no start and no row → RefusedAbsent"
 	step4  = "4. Expect.Anchor differs (not in a start) → RefusedAnchor"
@@ -180,6 +180,8 @@ func judgeInvalid(p *probe) {
 		{"a start at sequence 1", true, func(r *store.Request) { r.Events = events("k", 1, 1) }},
 		{"a start without events", true, func(r *store.Request) { r.Events = nil }},
 		{"a start without index", true, func(r *store.Request) { r.Index = nil }},
+		{"a publication without a key", false, func(r *store.Request) { r.Publish = []store.Publication{{Key: "a"}, {Value: "x"}} }},
+		{"a key taken back that is none", true, func(r *store.Request) { r.Publish = []store.Publication{{Gone: true}} }},
 		{"an index without a start", false, func(r *store.Request) { r.Index = &store.IndexEntry{Flow: flow} }},
 	}
 	for _, c := range changes {

@@ -26,6 +26,7 @@ var mutations = map[string][]string{
 	"Request.Release": {"release/park", "release/replaces-the-wake-up"},
 	"Request.State":   {"state/closed-refuses", "release/end"},
 	"Request.Index":   {"start/head-row", "delete/labels-are-not-inherited"},
+	"Request.Publish": {"publish/replaces", "publish/start"},
 	"Request.Seen":    {"release/over-seen-mail", "release/seen-is-kept"},
 	"Request.Consume": {"mail/consume", "fate/whole"},
 	"Request.Post":    {"fate/whole", "mail/post-in-commit"},

@@ -134,6 +134,7 @@ var swallowed = map[string]func(store.Store) store.Store{
 	}),
 	"Request.Seen":    without(func(r *store.Request) { r.Seen = 0 }),
 	"Request.Consume": without(func(r *store.Request) { r.Consume = nil }),
+	"Request.Publish": without(func(r *store.Request) { r.Publish = nil }),
 	"Request.Post":    without(func(r *store.Request) { r.Post = nil }),
 }
 

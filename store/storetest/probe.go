@@ -259,10 +259,13 @@ func (p *probe) unchanged(was sight, after string) {
 	}
 }
 
-// plain makes no labels and an empty set of labels the same.
+// plain makes no labels and an empty set of labels the same, and so for what is shown.
 func plain(h store.Head) store.Head {
 	if len(h.Index.Labels) == 0 {
 		h.Index.Labels = nil
+	}
+	if len(h.Published) == 0 {
+		h.Published = nil
 	}
 	return h
 }
