@@ -5,14 +5,13 @@ import (
 	"math"
 
 	"github.com/loomwork/loom/event"
-	"github.com/loomwork/loom/internal/kernel"
 )
 
 // MaxPublished is how many keys an execution may show at a time; a value that it shows
 // has at most MaxPublishedBytes as text.
 const (
-	MaxPublished      = kernel.MaxPublished
-	MaxPublishedBytes = maxTextBytes
+	MaxPublished      = 64
+	MaxPublishedBytes = 256
 )
 
 // Set shows value under key, in the place of the key's earlier value, to whoever lists
@@ -47,7 +46,7 @@ func Set(ctx Context, key string, value any) error {
 	if n := len(event.StateSet{Key: key, Value: raw}.Text()); n > MaxPublishedBytes {
 		return &TooLargeError{What: what, Bytes: n, Limit: MaxPublishedBytes}
 	}
-	full, d := b.k.Publish(key, raw)
+	full, d := b.k.Publish(key, raw, MaxPublished)
 	if full {
 		return &InputValidationError{What: what, Err: fmt.Errorf("is one key more than the %d that may be shown", MaxPublished)}
 	}

@@ -381,3 +381,38 @@ func TestSetIsAVerb(t *testing.T) {
 		}
 	})
 }
+
+// What is shown outlives its generation, and counts in the next, live and in replay.
+func TestWhatIsShownOutlivesItsGeneration(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var full []bool
+		flow := loom.NewFlow("f", func(ctx loom.Context, n int) (int, error) {
+			if n == 0 {
+				for i := range loom.MaxPublished {
+					mustSet(ctx, fmt.Sprint("k", i), n)
+				}
+				mustSet(ctx, "k1", nil)
+				return 0, loom.ContinueAs(ctx, 1)
+			}
+			mustSet(ctx, "more", n)
+			full = append(full, loom.Set(ctx, "k1", n) != nil)
+			_, err := loom.Await[int](ctx, "go")
+			mustSet(ctx, "k0", "last")
+			return n, err
+		})
+		db := memstore.New(nil)
+		rt := open(t, db, loom.Flows(flow), loom.Tuning{Unload: time.Second})
+		run := begin(t, flow, rt, 0, loom.ID("x"))
+		pass(t, time.Minute)
+		signal(t, rt, "x", "go", 0)
+		yields(t, run, 1)
+		if len(full) != 2 || !full[0] || !full[1] {
+			t.Errorf("full: %v", full)
+		}
+		got := headOf(t, db, "x").Published
+		shown(t, rt, "x", got)
+		if len(got) != loom.MaxPublished || got["k0"] != "last" || got["k2"] != "0" || got["more"] != "1" {
+			t.Errorf("%q", got)
+		}
+	})
+}

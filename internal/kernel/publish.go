@@ -9,14 +9,11 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
-// MaxPublished is how many keys an execution may show at a time.
-const MaxPublished = 64
-
 // Publish shows a value under a key, or with JSON null takes the key back. It opens
 // nothing and waits for nothing, and a cancel does not keep it from being recorded: it
 // says what the body is at, also when that is to give way. full is true, and nothing is
-// asked, if the key would be one more than MaxPublished.
-func (b *Branch) Publish(key string, value json.RawMessage) (full bool, d Denial) {
+// asked, if the key would be one more than most.
+func (b *Branch) Publish(key string, value json.RawMessage, most int) (full bool, d Denial) {
 	if d := b.Enter(); d != Allowed {
 		return false, d
 	}
@@ -25,7 +22,7 @@ func (b *Branch) Publish(key string, value json.RawMessage) (full bool, d Denial
 	case p.Gone():
 		delete(m.published, key)
 	case m.published[key]:
-	case len(m.published) == MaxPublished:
+	case len(m.published) >= most:
 		return true, Allowed
 	default:
 		m.showKey(key)

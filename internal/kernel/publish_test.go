@@ -12,8 +12,11 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
+// most is how many keys these bodies may show.
+const most = 64
+
 func set(b *Branch, key, value string) {
-	if full, d := b.Publish(key, json.RawMessage(value)); full || d != Allowed {
+	if full, d := b.Publish(key, json.RawMessage(value), most); full || d != Allowed {
 		panic(fmt.Sprint(full, d))
 	}
 }
@@ -80,10 +83,10 @@ func TestTooManyKeys(t *testing.T) {
 	body := func(b *Branch) End {
 		saw = nil
 		ask := func(key, value string) {
-			full, d := b.Publish(key, json.RawMessage(value))
+			full, d := b.Publish(key, json.RawMessage(value), most)
 			saw = append(saw, fmt.Sprint(key, " ", full, " ", d))
 		}
-		for i := range MaxPublished {
+		for i := range most {
 			set(b, fmt.Sprint("k", i), "1")
 		}
 		do(b, "pay")
@@ -102,7 +105,7 @@ func TestTooManyKeys(t *testing.T) {
 	if !reflect.DeepEqual(saw, want) {
 		t.Fatalf("%q", saw)
 	}
-	if n := len(r.m.State().Published); n != MaxPublished {
+	if n := len(r.m.State().Published); n != most {
 		t.Errorf("%d keys are shown", n)
 	}
 	if replay(t, r.log, body); !reflect.DeepEqual(saw, want) {

@@ -219,7 +219,7 @@ func (x *runner) odd(b *Branch, s step) {
 		x.last += v
 	case "set":
 		value := json.RawMessage([]string{"null", fmt.Sprint(s.value), `"text"`}[s.value%3])
-		full, denied := b.Publish(s.name, value)
+		full, denied := b.Publish(s.name, value, most)
 		x.note(b, "set %v %d", full, denied)
 	case "now":
 		x.note(b, "now %d", b.Now())
