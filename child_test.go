@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -421,9 +422,9 @@ func TestAChildIsTriedUntilTheStoreTakesIt(t *testing.T) {
 		db := memstore.New(nil)
 		parent, child := family(1)
 		rt, way := tapped(t, db, loom.Flows(parent, child))
-		down := true
+		var up atomic.Bool
 		way.answering(func(c call) (store.Result, bool) {
-			if c.op == "commit" && c.req.Index != nil && c.req.Index.Parent == "p" && down {
+			if c.op == "commit" && c.req.Index != nil && c.req.Index.Parent == "p" && !up.Load() {
 				return store.Result{Outcome: store.Failed, Err: errors.New("no room")}, true
 			}
 			return store.Result{}, false
@@ -433,7 +434,7 @@ func TestAChildIsTriedUntilTheStoreTakesIt(t *testing.T) {
 		if got := kinds(logOf(t, db, "p")); got != "EXECUTION_STARTED CHILD_SCHEDULED" {
 			t.Fatal(got)
 		}
-		down = false
+		up.Store(true)
 		pass(t, time.Minute)
 		signal(t, rt, childrenOf(t, db, "p")[0], "go", "on")
 		yields(t, run, "on0")
