@@ -83,3 +83,8 @@ func anyFlows() (fs []loom.AnyFlow) {
 	}
 	return fs
 }
+
+// brokenGreet asks for another effect than greet does.
+var brokenGreet = loom.NewFlow("greet", func(ctx loom.Context, in raw) (raw, error) {
+	return loom.Do(ctx, "find", func(context.Context) (raw, error) { return in, nil })
+})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loomwork/loom/cmd/loom/internal/cli"
+	"github.com/loomwork/loom/cmd/loom/loomcli"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -16,6 +17,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"loom":   func() { os.Exit(cli.Main()) },
 		"worker": worker,
+		// What people build for their own flows, today's and a broken one.
+		"shop":     func() { os.Exit(loomcli.Main(anyFlows()...)) },
+		"bad-shop": func() { os.Exit(loomcli.Main(brokenGreet)) },
 	})
 }
 

@@ -4,6 +4,7 @@
 //	loom ls              list executions
 //	loom show ID         one execution: status, steps, result
 //	loom log ID          its events; --follow waits for more
+//	loom replay ID|FILE  try this program's flows against a recorded log
 //	loom result ID       its result; waits for it
 //	loom signal ID NAME  send it a message
 //	loom cancel ID       ask it to give way

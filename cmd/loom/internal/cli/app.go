@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/loomwork/loom"
 	"github.com/loomwork/loom/cmd/loom/internal/fault"
 	"github.com/loomwork/loom/cmd/loom/internal/screen"
 	"github.com/spf13/cobra"
@@ -23,6 +24,7 @@ type app struct {
 	stdin  io.Reader
 	getenv func(string) string
 	now    func() time.Time
+	flows  []loom.AnyFlow // what replay replays
 
 	flags struct {
 		store  string
@@ -33,12 +35,12 @@ type app struct {
 	screen *screen.Screen // set before a verb runs
 }
 
-// Main runs the command line of this process and returns its exit code.
-func Main() int {
+// Main runs the command line of this process, over flows, and returns its exit code.
+func Main(flows ...loom.AnyFlow) int {
 	if isVetTool(os.Args[1:]) {
 		vetTool()
 	}
-	a := &app{stdin: os.Stdin, getenv: os.Getenv, now: time.Now}
+	a := &app{stdin: os.Stdin, getenv: os.Getenv, now: time.Now, flows: flows}
 	ctx, stop := interruptible()
 	defer stop()
 	return a.run(ctx, os.Args[1:])
@@ -160,7 +162,7 @@ Exit codes: 0 success · 1 unexpected failure · 2 usage · 3 not found ·
 	f.StringVar(&a.flags.colour, "color", "auto", "auto, always or never; NO_COLOR and TERM=dumb are heeded")
 	f.StringVar(&a.flags.times, "time", "auto", "auto, iso, relative or unix")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.demo(), a.demoWorker(), a.ls(), a.show(), a.log(), a.result(), a.signal(), a.cancel(), a.terminate(), a.recover(), a.doctor(), a.vet(), a.version())
+	root.AddCommand(a.demo(), a.demoWorker(), a.ls(), a.show(), a.log(), a.replay(), a.result(), a.signal(), a.cancel(), a.terminate(), a.recover(), a.doctor(), a.vet(), a.version())
 	return root
 }
 

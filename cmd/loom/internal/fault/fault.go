@@ -145,6 +145,7 @@ func exitOf(err error) Exit {
 		ended      *loom.ExecutionError
 		decode     *event.DecodeError
 		impossible *fold.LogError
+		file       *event.LogFileError
 	)
 	switch {
 	case errors.As(err, &ended):
@@ -153,7 +154,7 @@ func exitOf(err error) Exit {
 		return Conflict
 	case errors.As(err, &id), errors.As(err, &name), errors.As(err, &input), errors.As(err, &large):
 		return Usage
-	case errors.As(err, &decode), errors.As(err, &impossible):
+	case errors.As(err, &decode), errors.As(err, &impossible), errors.As(err, &file):
 		return Problem
 	}
 	for _, x := range exits {
