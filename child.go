@@ -120,7 +120,7 @@ func (f *Flow[In, Out]) Spawn(ctx Context, in In, opts ...ChildOption) (*Child[O
 	for _, o := range opts {
 		o.child(&c)
 	}
-	if err := c.start.validate(); err != nil {
+	if err := c.start.validate(rt.tune.MaxPayload); err != nil {
 		return nil, err
 	}
 	s := &step{name: f.name, limit: rt.tune.MaxPayload}

@@ -20,7 +20,7 @@ func (x *run) notBefore() event.Time {
 	if x.j.Seen() < x.mailKnown {
 		x.readMail()
 	}
-	for _, m := range x.mail {
+	for _, m := range x.box.control {
 		if m.Name == cancelMessage {
 			return 0
 		}

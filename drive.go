@@ -222,7 +222,7 @@ func (x *run) fireDue() (moved bool) {
 		// A message that is there goes before a deadline: it may have come in time,
 		// and nobody was there to record it.
 		moved = x.takeMail() || moved
-		if x.m.Ended() {
+		if x.m.Ended() || x.behind() { // there may be more of it
 			return moved
 		}
 		op := x.m.TakeDue(now)

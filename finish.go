@@ -43,6 +43,9 @@ func (x *run) finish() {
 	x.mu.Lock()
 	x.mu.end = &ending{status: s.Status, result: s.Result, failure: s.Failure}
 	x.mu.Unlock()
+	if err := x.leftover(); err != nil {
+		x.rt.warn(x.id, err)
+	}
 }
 
 // lookAtMail reads what is in the inbox of an execution that has ended; false if the
@@ -62,6 +65,7 @@ func (x *run) lookAtMail() bool {
 			x.j.Looked(mail)
 		}
 		for _, m := range ms {
+			x.box.tally(&m)
 			x.j.Looked(m.N)
 		}
 	}

@@ -31,7 +31,7 @@ type Hooks struct {
 	// request, and of a start that failed.
 	OnStorageError func(id event.ExecutionID, err error)
 	// OnWarn hears of what people should look at: a divergence, a log that does not
-	// decode, a stuck body, a detached hook.
+	// decode, a stuck body, a detached hook, messages that nobody received.
 	OnWarn func(id event.ExecutionID, err error)
 }
 

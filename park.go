@@ -10,8 +10,8 @@ import (
 
 // armNext sets the timer for what is due next.
 func (x *run) armNext() {
-	if x.m.Ended() && !sabotage.On("end-keeps-timer") {
-		x.arm(event.Never) // an answer is on its way, and nothing is due any more
+	if x.m.Ended() && !sabotage.On("end-keeps-timer") || x.sending && x.behind() {
+		x.arm(event.Never) // an answer is on its way, and nothing is done before it
 		return
 	}
 	at := x.m.NextDue()

@@ -10,7 +10,6 @@ import (
 	"github.com/loomwork/loom/fold"
 	"github.com/loomwork/loom/internal/kernel"
 	"github.com/loomwork/loom/internal/rt"
-	"github.com/loomwork/loom/store"
 )
 
 // run drives one execution on this node. Whoever holds the driver's role owns the
@@ -29,7 +28,7 @@ type run struct {
 	first     *event.Envelope // sequence 0 of a start, to be adopted
 	started   event.ExecutionStarted
 	log       []kernel.Recorded // of a recovered execution, to be replayed
-	mail      []store.Message   // looked at, and awaited by nobody yet
+	box       mailbox           // mail that was looked at, and that nobody has received
 	mailKnown int64
 	mailAgain event.Time   // when to read the inbox again after a failure
 	lookAgain event.Time   // when to ask for ownership again after a failure

@@ -26,24 +26,35 @@ func MessageID(id string) SignalOption { return func(m *store.Message) { m.ID = 
 // [*StorageWriteError], after which a repeat under the same [MessageID] is safe; the
 // cause of ctx's end.
 func (r *Runtime) Signal(ctx context.Context, id, name string, v any, opts ...SignalOption) error {
-	if err := checkName("message", name); err != nil {
-		return err
-	}
-	body, err := encode("message "+name, v, r.tune.MaxPayload)
+	m, err := newMessage(name, v, opts, r.tune.MaxPayload)
 	if err != nil {
 		return err
 	}
-	m := store.Message{Name: name, Body: body}
+	_, err = r.post(ctx, event.ExecutionID(id), m)
+	return err
+}
+
+// newMessage writes a message down; limit is in bytes. Without a [MessageID] it has no id
+// yet.
+func newMessage(name string, v any, opts []SignalOption, limit int) (store.Message, error) {
+	m := store.Message{Name: name}
+	if err := checkName("message", name); err != nil {
+		return m, err
+	}
+	body, err := encode("message "+name, v, limit)
+	if err != nil {
+		return m, err
+	}
+	m.Body = body
 	for _, o := range opts {
 		o(&m)
 	}
 	if m.ID != "" {
 		if err := event.ExecutionID(m.ID).Validate(); err != nil {
-			return &NameError{What: "message id", Name: m.ID}
+			return m, &NameError{What: "message id", Name: m.ID}
 		}
 	}
-	_, err = r.post(ctx, event.ExecutionID(id), m)
-	return err
+	return m, nil
 }
 
 // Cancel asks an execution to give way; reason is for people. It returns once the

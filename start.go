@@ -40,7 +40,7 @@ func (r *Runtime) start(ctx context.Context, flow, version string, input json.Ra
 
 // startAs is start with the options put together.
 func (r *Runtime) startAs(ctx context.Context, flow, version string, input json.RawMessage, s startSpec) (event.ExecutionID, *run, error) {
-	if err := s.validate(); err != nil {
+	if err := s.validate(r.tune.MaxPayload); err != nil {
 		return "", nil, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -48,6 +48,11 @@ func (r *Runtime) startAs(ctx context.Context, flow, version string, input json.
 	}
 	if !s.chosen {
 		s.id = event.ExecutionID(r.mint())
+	}
+	for i := range s.mail {
+		if m := &s.mail[i].m; m.ID == "" {
+			m.ID = r.mint()
+		}
 	}
 	var seed [8]byte
 	r.world.Random(seed[:])
@@ -71,7 +76,7 @@ func (r *Runtime) startAs(ctx context.Context, flow, version string, input json.
 
 	f, known := r.flows[index.Needs()]
 	if !known || r.tune.ClientOnly || s.delay > 0 {
-		return s.id, nil, r.startForOthers(ctx, env, index, max(now, firstWake(env, p)))
+		return s.id, nil, r.startForOthers(ctx, env, index, max(now, firstWake(env, p)), s.posts())
 	}
 	done, ok := r.begin(s.id)
 	if !ok {
@@ -81,8 +86,11 @@ func (r *Runtime) startAs(ctx context.Context, flow, version string, input json.
 	x := r.newRun(s.id, f, p.Seed)
 	x.first, x.started = &env, p
 	x.born0(env)
-	x.j = kernel.NewStart(s.id, r.node.id, index)
-	if s.chosen && !(s.composed && sabotage.On("precheck-only")) {
+	posts := s.posts()
+	x.j = kernel.NewStart(s.id, r.node.id, index, posts...)
+	x.mu.nudged = len(posts) > 0
+	// What a start brings with it is there before the body asks for it.
+	if (s.chosen || len(posts) > 0) && !(s.composed && sabotage.On("precheck-only")) {
 		x.j.Enqueue(env)
 		mine, err := r.bootstrap(ctx, x.j, env, nil)
 		if err != nil || !mine {
@@ -128,15 +136,18 @@ func (r *Runtime) begin(id event.ExecutionID) (done func(), ok bool) {
 }
 
 // startForOthers writes an execution down that nobody owns yet, to be woken at an instant.
-func (r *Runtime) startForOthers(ctx context.Context, env event.Envelope, index store.IndexEntry, at event.Time) error {
+func (r *Runtime) startForOthers(ctx context.Context, env event.Envelope, index store.IndexEntry, at event.Time, posts []store.Post) error {
 	done, ok := r.begin(env.Execution)
 	if !ok {
 		return ErrClosed
 	}
 	defer done()
-	j := kernel.NewStart(env.Execution, "", index)
+	j := kernel.NewStart(env.Execution, "", index, posts...)
 	j.Enqueue(env)
 	_, err := r.bootstrap(ctx, j, env, &store.Release{WakeAt: at})
+	if len(posts) > 0 {
+		at = 0 // the store has woken it for its mail
+	}
 	if err == nil {
 		r.wakeScanAt(at)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // StartOption changes how [Flow.Start] starts: [ID], [Labels], [Deadline], [Delay],
-// [Metadata].
+// [Metadata], [WithSignal].
 type StartOption func(*startSpec)
 
 type startSpec struct {
@@ -23,6 +23,7 @@ type startSpec struct {
 	deadline time.Time
 	delay    time.Duration
 	parent   *parentLink // nil for none
+	mail     []letterOfStart
 }
 
 // ID chooses the execution's id: 1 to 200 characters of A-Z a-z 0-9 _ . : + -. A
@@ -69,8 +70,12 @@ func merge(into, from map[string]string) map[string]string {
 	return out
 }
 
-// validate returns an [*IDError], [*NameError] or [*InputValidationError].
-func (s *startSpec) validate() error {
+// validate returns an [*IDError], [*NameError], [*InputValidationError] or
+// [*TooLargeError]; limit is that of a message, in bytes.
+func (s *startSpec) validate(limit int) error {
+	if err := s.writeMail(limit); err != nil {
+		return err
+	}
 	if s.chosen {
 		check := s.id.ValidateChosen
 		if s.composed {

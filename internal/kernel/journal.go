@@ -17,8 +17,9 @@ type Journal struct {
 	node  store.NodeID
 	index *store.IndexEntry // of a start whose first commit is not settled
 
-	tip    store.Tip // as acknowledged
-	born   bool      // sequence 0 is durable, and this journal wrote it or read it
+	tip    store.Tip    // as acknowledged
+	posts  []store.Post // that go with that commit
+	born   bool         // sequence 0 is durable, and this journal wrote it or read it
 	queue  []event.Envelope
 	bytes  int
 	flight *store.Request // sent and not settled
@@ -41,9 +42,10 @@ func NewJournal(id event.ExecutionID, node store.NodeID, tip store.Tip) *Journal
 }
 
 // NewStart returns the journal of an execution that does not exist yet. Its first
-// request creates it, with node as the owner; with node "" nobody owns it.
-func NewStart(id event.ExecutionID, node store.NodeID, index store.IndexEntry) *Journal {
-	return &Journal{id: id, node: node, tip: store.Absent(), index: &index}
+// request creates it, with node as the owner; with node "" nobody owns it. posts go with
+// that request.
+func NewStart(id event.ExecutionID, node store.NodeID, index store.IndexEntry, posts ...store.Post) *Journal {
+	return &Journal{id: id, node: node, tip: store.Absent(), index: &index, posts: posts}
 }
 
 // Enqueue adds the next events. The journal owns the slice from now on.
@@ -103,7 +105,7 @@ func (j *Journal) Next(nonce store.Nonce, release *store.Release, state store.St
 		Events: j.queue[:n:n], Seen: j.seen}
 	req.Publish = published(req.Events)
 	if j.index != nil {
-		req.As, req.Index = "", j.index
+		req.As, req.Index, req.Post = "", j.index, j.posts
 		if j.node != "" {
 			req.Claim = &store.Claim{Owner: j.node, When: store.AnyOwner}
 		}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 
 	"github.com/loomwork/loom/event"
 	"github.com/loomwork/loom/fold"
@@ -128,6 +129,18 @@ func (m *Machine) Awaiting(name string) *Op {
 		}
 	}
 	return nil
+}
+
+// Awaits yields the open awaits, in the order of their creation: of two of one name the
+// one that has waited longest comes first. Nothing may be settled meanwhile.
+func (m *Machine) Awaits() iter.Seq[*Op] {
+	return func(yield func(*Op) bool) {
+		for o := m.opens.first; o != nil; o = o.next {
+			if o.Kind == fold.Await && !yield(o) {
+				return
+			}
+		}
+	}
 }
 
 // OpenEffects returns the effects that are open, in the order of their creation.

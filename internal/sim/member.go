@@ -97,7 +97,10 @@ func (m *Member) hooks() loom.Hooks {
 	h := loom.Hooks{OnWarn: func(id event.ExecutionID, err error) {
 		var stuck *loom.StuckError
 		var diverged *loom.DivergedError
+		var left *loom.LeftoverError
 		switch {
+		case errors.As(err, &left):
+			return // clients send more than bodies ask for
 		case errors.As(err, &stuck):
 			return // the node was paused while a body had control
 		case m.old && errors.As(err, &diverged):

@@ -99,6 +99,29 @@ func mailCases() []Case {
 				p.failf("a message to oneself: %d pending, counter %d, the answer says %d", len(ms), mail, res.Mail)
 			}
 		}},
+		Case{Name: "mail/in-a-start", Quote: "Post puts messages into other executions' inboxes in the same transaction.", run: func(p *probe) { // case 47
+			p.node("n1")
+			req := p.birthFor("m", "n1")
+			req.Post = []store.Post{p.letter("m", "a"), p.letter("m", "b"), p.letter("m", "a")}
+			res := p.must(req)
+			for range 2 { // the second time it is sent again, and posts nothing
+				if ms, mail := p.pending("m"); res.Mail != 2 || mail != 2 || len(ms) != 2 || ms[0].ID != "a" || ms[1].N != 2 {
+					p.fatalf("the execution was created with %+v, the counter is %d and the answer says %d", ms, mail, res.Mail)
+				}
+				res = p.again(req)
+			}
+			p.refused(p.end("m", store.Result{Tip: res.Tip, Owner: "n1"}), store.RefusedMail)
+			parked := p.birth("parked")
+			parked.Post = []store.Post{p.letter("parked", "a")}
+			p.must(parked)
+			p.wants("parked")
+			other := p.birthFor("m", "n1")
+			other.Nonce, other.Post = p.nonce(), []store.Post{p.letter("m", "c")}
+			p.refused(other, store.RefusedHead)
+			if _, mail := p.pending("m"); mail != 2 {
+				p.failf("a refused start has posted: the counter is %d", mail)
+			}
+		}},
 		Case{Name: "mail/consume", Quote: ruleConsume, run: consume}, // race 36
 		Case{Name: "mail/none-asleep", Quote: step10, run: func(p *probe) { // race 6
 			p.node("n1")
