@@ -146,7 +146,7 @@ func TestAChildWhoseIDIsTakenIsRefused(t *testing.T) {
 func TestRace17And18AFamilyMayLoseItsNodeAtEachCommit(t *testing.T) {
 	for _, landed := range []bool{false, true} {
 		for k := 1; ; k++ {
-			reached := false
+			var reached atomic.Bool
 			bubble(t, func(t *testing.T) {
 				s, db := &service{}, memstore.New(nil)
 				child := loom.NewFlow("child", func(ctx loom.Context, i int) (string, error) {
@@ -165,10 +165,10 @@ func TestRace17And18AFamilyMayLoseItsNodeAtEachCommit(t *testing.T) {
 					return v + " " + b, err
 				})
 				first, way := tapped(t, db, loom.Flows(parent, child))
-				n := 0
+				var n atomic.Int64
 				die := func(call) {
-					if n++; n == k {
-						reached = true
+					if n.Add(1) == int64(k) {
+						reached.Store(true)
 						way.kill()
 					}
 				}
@@ -200,7 +200,7 @@ func TestRace17And18AFamilyMayLoseItsNodeAtEachCommit(t *testing.T) {
 					t.Fatalf("k=%d: %v", k, got)
 				}
 				for i, id := range ids {
-					if n := s.count(fmt.Sprint("child", i+1)); n > 2 || n == 2 && !reached {
+					if n := s.count(fmt.Sprint("child", i+1)); n > 2 || n == 2 && !reached.Load() {
 						t.Fatalf("k=%d: child %d was called %d times", k, i+1, n)
 					}
 					if strings.Count(kinds(logOf(t, db, id)), "EXECUTION_COMPLETED") != 1 {
@@ -213,7 +213,7 @@ func TestRace17And18AFamilyMayLoseItsNodeAtEachCommit(t *testing.T) {
 				way.release()
 				<-started
 			})
-			if !reached {
+			if !reached.Load() {
 				if k < 9 {
 					t.Fatalf("only %d commits were met", k-1)
 				}
