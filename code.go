@@ -109,6 +109,21 @@ func codeOf(err error) string {
 	return ""
 }
 
+// standsFor returns the code of the error of the standard library that err, by its method
+// Is, says it is: as the numbers do that an operating system fails with. "" for none.
+func standsFor(err error) string {
+	is, ok := err.(interface{ Is(error) bool })
+	if !ok {
+		return ""
+	}
+	for _, f := range foreign {
+		if is.Is(f.err) {
+			return f.code
+		}
+	}
+	return ""
+}
+
 // hasCode reports whether target is the error that code stands for.
 func hasCode(code string, target error) bool {
 	switch t := target.(type) {

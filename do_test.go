@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,6 +64,7 @@ func TestAStepGivesItsResult(t *testing.T) {
 // An error keeps its text and the codes of its chain, live and after a restart:
 // the body must see the same in both.
 func TestAStepsErrorIsTheSameAfterARestart(t *testing.T) {
+	_, opened := os.Open(filepath.Join(t.TempDir(), "none"))
 	bubble(t, func(t *testing.T) {
 		for _, c := range []struct {
 			name string
@@ -75,6 +79,8 @@ func TestAStepsErrorIsTheSameAfterARestart(t *testing.T) {
 			{"canceled by itself", context.Canceled, []error{context.Canceled}, []error{loom.ErrCancelled}},
 			{"unsupported", fmt.Errorf("x: %w", errors.ErrUnsupported), []error{errors.ErrUnsupported}, nil},
 			{"a file", fmt.Errorf("open: %w", fs.ErrNotExist), []error{fs.ErrNotExist}, []error{fs.ErrExist, fs.ErrPermission}},
+			{"a file that was opened", opened, []error{fs.ErrNotExist}, []error{fs.ErrExist, fs.ErrPermission}},
+			{"a system call", fmt.Errorf("mkdir: %w", syscall.EEXIST), []error{fs.ErrExist}, []error{fs.ErrNotExist}},
 			{"the end", io.ErrUnexpectedEOF, []error{io.ErrUnexpectedEOF}, []error{io.EOF}},
 			{"no code", fs.ErrClosed, nil, []error{fs.ErrClosed, errDeclined}},
 		} {

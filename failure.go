@@ -23,8 +23,8 @@ func failureOf(err error) *event.Failure {
 		code := registered(e)
 		if code != "" {
 			addDetail(f, func(room int) (event.Detail, bool) { return detailOf(e, code, room) })
-		} else {
-			code = codeOf(e)
+		} else if code = codeOf(e); code == "" {
+			code = standsFor(e)
 		}
 		if code != "" {
 			codes = append(codes, code)
