@@ -184,6 +184,42 @@ func TestCrashEverywhereFindsAnIDThatIsUsedTwice(t *testing.T) {
 	says(t, text, "Scenario.Start", "order-42 already exists", "another flow or input")
 }
 
+// The ids of children follow from the seed of their parent, which a start that a crash took
+// leaves another one. They are compared by flow: in whatever order they come, and not less.
+func TestChildrenAreComparedToo(t *testing.T) {
+	scenario := func(b *bank, last string) func(*loomtest.Env) *loomtest.Scenario {
+		return func(*loomtest.Env) *loomtest.Scenario {
+			part := loom.NewFlow("part", func(ctx loom.Context, item string) (string, error) {
+				return loom.Do(ctx, "make", func(context.Context) (string, error) {
+					if b.charges = append(b.charges, item); len(b.charges) > 4 {
+						return last, nil // not in the undisturbed run
+					}
+					return item, nil
+				})
+			})
+			whole := loom.NewFlow("whole", func(ctx loom.Context, _ int) (string, error) {
+				for _, item := range []string{"lid", "pot", "lid"} {
+					if _, err := part.Child(ctx, item); err != nil {
+						return "", err
+					}
+				}
+				return "whole", nil
+			})
+			return &loomtest.Scenario{
+				Flows: []loom.AnyFlow{whole, part},
+				Start: func(ctx context.Context, rt *loom.Runtime) error {
+					_, err := whole.Start(ctx, rt, 0, loom.ID("order-42"))
+					return err
+				},
+			}
+		}
+	}
+	loomtest.CrashEverywhere(t, func(e *loomtest.Env) *loomtest.Scenario { return scenario(&bank{}, "lid")(e) })
+	runs := &bank{} // remembers all runs, so that a part of a later one is another
+	text := failing(t, func(t testing.TB) { loomtest.CrashEverywhere(t, scenario(runs, "cup")) })
+	says(t, text, "leads elsewhere", "order-42/part", `"cup"`)
+}
+
 // Scripts work in a scenario, and Result leaves out what a run cannot repeat.
 func TestAScenarioWithScriptsAndATime(t *testing.T) {
 	flow := loom.NewFlow("stamped", func(ctx loom.Context, _ int) (map[string]string, error) {

@@ -1,6 +1,8 @@
 package loomtest
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,7 +47,9 @@ type end struct {
 	Outside    json.RawMessage
 }
 
-// outcome is how one execution ended.
+// outcome is how one execution ended. A child whose id Loom made is known by the execution
+// that it stems from and its flow: the id follows from that one's seed, which is another
+// where a crash took the start.
 type outcome struct {
 	ID     string
 	Status fold.Status
@@ -86,6 +90,7 @@ func (e *Env) ending(sc *Scenario) (end, error) {
 			return out, err
 		}
 		o := outcome{ID: string(id), Status: s.Status, Result: s.Result}
+		root, _, child := strings.Cut(o.ID, "/")
 		if s.Failure != nil {
 			o.Error = s.Failure.Code
 		}
@@ -94,9 +99,15 @@ func (e *Env) ending(sc *Scenario) (end, error) {
 				return out, fmt.Errorf("what Scenario.Result returned: %w", err)
 			}
 		}
+		if child {
+			o.ID = root + "/" + s.Flow
+		}
 		out.Executions = append(out.Executions, o)
 	}
-	slices.SortFunc(out.Executions, func(a, b outcome) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(out.Executions, func(a, b outcome) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(string(a.Status), string(b.Status)),
+			bytes.Compare(a.Result, b.Result), strings.Compare(a.Error, b.Error))
+	})
 	if sc.Outside != nil {
 		raw, err := json.Marshal(sc.Outside())
 		if err != nil {
