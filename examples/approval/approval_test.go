@@ -124,6 +124,7 @@ func TestItIsAnsweredFromAnotherProcess(t *testing.T) {
 		!strings.Contains(second, "going on with it") || !strings.Contains(second, "done: {Approved:true By:bob") {
 		t.Errorf("first run:\n%s\nanswers:\n%s%s\nsecond run:\n%s", first, answers, late, second)
 	}
+	program.Replays(t, dir+"/approval.db", NewApproval(nil))
 	if n := received(t, dir+"/approval.db"); n != 1 {
 		t.Errorf("bob's answer was received %d times", n)
 	}

@@ -112,8 +112,11 @@ func TestAFileThatIsGoneFailsTheTree(t *testing.T) {
 func TestTheProgramCounts(t *testing.T) {
 	bin := program.Build(t)
 	dir, want := plant(t, 5, 5, 5)
-	out := program.Run(t, t.TempDir(), bin, dir)
+	work := t.TempDir()
+	out := program.Run(t, work, bin, dir)
 	if !strings.HasSuffix(out, fmt.Sprintf("%d words and %d lines in %d files\n", want.Words, want.Lines, want.Files)) {
 		t.Error(out)
 	}
+	folder := NewFolder(nil)
+	program.Replays(t, filepath.Join(work, "fanout.db"), NewTree(folder), folder)
 }

@@ -190,6 +190,7 @@ func TestItIsKilledInEveryService(t *testing.T) {
 			if !strings.Contains(second, "going on with it") || !strings.Contains(second, end) {
 				t.Error("the second run did not finish the first one's order")
 			}
+			program.Replays(t, dir+"/order.db", NewCheckout(nil))
 			calls := called(t, dir+"/order-books")
 			want := map[string]int{"reservation": 1, "payment": 1, "parcel": 1, "mail": 1, "unlock": 1}
 			if c.to == "mars" {

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loomwork/loom"
+	"github.com/loomwork/loom/sqlite"
 )
 
 // Build builds the program in the working directory, which is the test's own, and returns
@@ -20,6 +23,23 @@ func Build(t testing.TB) string {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	return bin
+}
+
+// Start starts a program in dir and returns what kills it with SIGKILL and waits for its
+// end.
+func Start(t testing.TB, dir, bin string, args ...string) (kill func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), bin, args...)
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := cmd.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = cmd.Wait() // a killed one fails
+	}
 }
 
 // Run runs a program in dir and returns the lines that it printed. It fails the test if the
@@ -71,4 +91,30 @@ func run(t testing.TB, dir, bin string, args []string, look func(line string) bo
 		}
 	}
 	return all.String(), cmd.Wait()
+}
+
+// Replays drives the flows over every log that a program left in a database, and fails the
+// test where they do not fit it, or where there is none.
+func Replays(t testing.TB, db string, flows ...loom.AnyFlow) {
+	t.Helper()
+	rt, err := loom.Open(t.Context(), sqlite.Open(db), loom.Tuning{ClientOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rt.Close()
+	n := 0
+	for s, err := range rt.List(t.Context(), loom.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := loom.Replay(t.Context(), rt.Log(t.Context(), s.ID, 0), flows...)
+		if err != nil || report.Status != s.Status {
+			t.Errorf("replay of %s: %+v, %v", s.ID, report, err)
+		}
+		n++
+	}
+	if n == 0 {
+		t.Error("there is no log")
+	}
+	t.Logf("tally: replayed_logs=%d", n)
 }
