@@ -46,7 +46,7 @@ func publishing(req store.Request, news ...store.Publication) store.Request {
 // A file of either schema version takes pairs, an old one too, and a file that was given
 // its second version keeps those that it had.
 func TestEveryVersionPublishes(t *testing.T) {
-	path := fromFixture(t)
+	path, want := fromFixture(t), map[string]string{}
 	for version := 1; version <= schemaNewest; version++ {
 		db := openAt(t, path, SchemaVersion(version))
 		tip, err := db.Tip(context.Background(), "running")
@@ -55,8 +55,7 @@ func TestEveryVersionPublishes(t *testing.T) {
 		}
 		mine := string(rune('0' + version))
 		commit(t, db, publishing(next("running", tip, ""), store.Publication{Key: "by", Value: mine}, store.Publication{Key: "v" + mine, Value: "x"}))
-		want := map[string]string{"by": mine, "v1": "x"}
-		want["v"+mine] = "x"
+		want["by"], want["v"+mine] = mine, "x"
 		if shown, rows := published(t, db, "running"); !maps.Equal(shown, want) || rows != int64(len(want)) {
 			t.Fatalf("version %d: shown is %q, %d rows; want %q", version, shown, rows, want)
 		}
