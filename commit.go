@@ -124,6 +124,11 @@ func (x *run) transmit(req *store.Request) answer {
 		if sabotage.On("fresh-nonce") {
 			req.Nonce = x.rt.nonce()
 		}
+		if sabotage.On("resent-unpublished") {
+			again := *req
+			again.Publish = nil
+			req = &again
+		}
 		wait = min(2*wait, time.Second)
 	}
 }

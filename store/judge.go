@@ -37,6 +37,9 @@ func Judge(row *Row, req *Request, now event.Time, alive func(NodeID) bool) (Res
 	if why := refusal(row, req, start, alive); why != NotRefused {
 		res := answer(row, now)
 		res.Outcome, res.Refusal = Refused, why
+		if row != nil && sabotage.On("published-anyway") {
+			row.Published = publish(row.Published, req.Publish)
+		}
 		return res, nil
 	}
 	next := advance(row, req, now)

@@ -117,6 +117,11 @@ func (l *strand) step(s *Step) error {
 			}
 			return err
 		})
+	case StepShow:
+		if s.Value == "" {
+			return loom.Set(l.ctx, s.Name, nil)
+		}
+		return loom.Set(l.ctx, s.Name, s.Value)
 	case StepFail:
 		return fmt.Errorf("told to fail: %w", errScript)
 	case StepPanic:

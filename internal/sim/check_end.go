@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -37,6 +39,8 @@ func (c *Cluster) checkEnd(lives []*life, vs *violations) {
 			vs.add("O3", id, "its log folds to two states")
 		case s.Head != h.Tip.Head || s.Status.Terminal() != h.State.Terminal():
 			vs.add("O3", id, "the row says %v at %d, the log %v at %d", h.State, h.Tip.Head, s.Status, s.Head)
+		case !showsAlike(h.Published, s.Published):
+			vs.add("O3", id, "the row shows %q, the log folds to %q", h.Published, s.Published)
 		}
 		for i := range s.Ops {
 			if path := s.Ops[i].Path; s.Status == fold.Completed && strings.HasPrefix(path, event.FinalPath+"/undo-") {
@@ -45,6 +49,19 @@ func (c *Cluster) checkEnd(lives []*life, vs *violations) {
 		}
 		c.checkKept(id, s, vs)
 	}
+}
+
+// showsAlike compares what a row shows with what its log folds to.
+func showsAlike(row map[string]string, log map[string]json.RawMessage) bool {
+	texts := map[string]string{}
+	for key, raw := range log { // order does not matter: it goes into a map
+		text := string(raw)
+		if raw[0] == '"' && json.Unmarshal(raw, &text) != nil {
+			return false
+		}
+		texts[key] = text
+	}
+	return maps.Equal(row, texts)
 }
 
 // checkKept asks for every message that the store took.

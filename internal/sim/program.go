@@ -30,6 +30,8 @@ type Step struct {
 	Child  *Program          `json:"child,omitempty"`
 	Policy loom.CancelPolicy `json:"policy,omitempty"`
 	Wait   bool              `json:"wait,omitempty"`
+	// Value is what is shown under the name; "" takes it back.
+	Value string `json:"value,omitempty"`
 	// Lines are the branches of a fork.
 	Lines [][]Step `json:"lines,omitempty"`
 }
@@ -52,6 +54,7 @@ const (
 	StepClean  StepKind = "clean" // a line at the body's end, whatever came of it
 	StepChild  StepKind = "child"
 	StepBuild  StepKind = "build" // asks for the version of a change
+	StepShow   StepKind = "show"  // shows a value in lists
 	StepFail   StepKind = "fail"
 	StepPanic  StepKind = "panic"
 )

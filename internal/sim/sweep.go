@@ -28,6 +28,7 @@ func Goldens() []Golden {
 	undo := func(name string) Step {
 		return Step{Kind: StepUndo, Name: name, For: 2 * time.Millisecond, Effect: &Effect{Flaky: 300, Attempts: 3, Initial: 2 * time.Millisecond}}
 	}
+	show := func(key, value string) Step { return Step{Kind: StepShow, Name: key, Value: value} }
 	clean := func(line ...Step) Step { return Step{Kind: StepClean, Name: "clean", Lines: [][]Step{line}} }
 	cancel := func(after time.Duration) func(c *Cluster, helper *Member) {
 		return func(c *Cluster, helper *Member) {
@@ -62,6 +63,9 @@ func Goldens() []Golden {
 			Step{Kind: StepChild, Child: &Program{Steps: []Step{nap(2 * plain.Unload), pay(Effect{})}}}, pay(Effect{}))},
 		{Name: "generations", Program: Program{Steps: []Step{undo("a"), clean(pay(Effect{})), pay(Effect{}), nap(3 * plain.Unload)}, Again: 2}},
 		{Name: "versions", Program: flowOf(Step{Kind: StepBuild, Name: "s0"}, pay(Effect{Tells: true, Attempts: 3, Flaky: 500}), Step{Kind: StepBuild, Name: "s1"}, pay(Effect{Tells: true}))},
+		{Name: "shows", Program: flowOf(show("stage", "new"), show("one", "1"), show("left", "much"), pay(Effect{}), show("stage", "paid"), show("two", "2"),
+			show("left", ""), nap(3*plain.Unload), pay(Effect{ReadOnly: true}), show("stage", "slept"), show("three", "3"), pay(Effect{}), show("two", ""), show("stage", "shipped"),
+			show("two", "4"))},
 		{Name: "cleaned", Program: flowOf(undo("a"), clean(nap(2*time.Millisecond)), pay(Effect{}))},
 		{Name: "undone-after-a-cancel", Program: flowOf(undo("a"), clean(pay(Effect{}), nap(4*time.Millisecond)), undo("b"), deaf("charge", 15*time.Millisecond), nap(5*plain.Unload)),
 			Acts: cancel(8 * time.Millisecond)},
