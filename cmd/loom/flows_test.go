@@ -39,6 +39,19 @@ var workerFlows = []*loom.Flow[raw, raw]{
 	loom.NewFlow("approval", func(ctx loom.Context, in raw) (raw, error) {
 		return loom.Await[raw](ctx, "approval")
 	}),
+	// shows shows what it is at, and on two lines what it was given.
+	loom.NewFlow("shows", func(ctx loom.Context, in raw) (raw, error) {
+		if err := errors.Join(loom.Set(ctx, "stage", "new"), loom.Set(ctx, "cents", 900), loom.Set(ctx, "left", true)); err != nil {
+			return nil, err
+		}
+		if err := loom.Sleep(ctx, "pause", time.Millisecond); err != nil {
+			return nil, err
+		}
+		if string(in) == `"paid"` {
+			return in, errors.Join(loom.Set(ctx, "stage", in), loom.Set(ctx, "left", nil))
+		}
+		return in, loom.Set(ctx, "stage", "not\npaid")
+	}),
 	// relay calls an effect for each "go" message until one is "stop".
 	loom.NewFlow("relay", func(ctx loom.Context, in raw) (raw, error) {
 		for {

@@ -24,20 +24,20 @@ type listed struct {
 
 func (a *app) ls() *cobra.Command {
 	var flow, status string
-	var labels, columns []string
+	var labels, where, columns []string
 	var limit int
 	c := &cobra.Command{
 		Use:   "ls [WORD…]",
 		Short: "list executions, newest first",
 		Long: `ls lists executions, newest first. A WORD is a status (running, completed, failed,
 cancelled), a label (name=value), or a piece of an id or of a flow's name; all words
-must fit.`,
-		Example: "  loom ls failed\n  loom ls checkout customer=42\n  loom ls --columns id,status,updated",
+must fit. What flows set of themselves while they run is searched with --where.`,
+		Example: "  loom ls failed\n  loom ls checkout customer=42\n  loom ls --where stage=paid --columns id,shows\n  loom ls --columns id,status,updated",
 		RunE: a.with("doctor", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			if limit < 0 {
 				return fault.New(fault.Usage, "invalid_flag", "--limit cannot be negative; 0 shows all", "loom ls --help")
 			}
-			f := loom.Filter{Flow: flow, Labels: map[string]string{}}
+			f := loom.Filter{Flow: flow, Labels: map[string]string{}, Published: map[string]string{}}
 			var err error
 			if status != "" && !isStatus(status) {
 				return fault.New(fault.Usage, "invalid_flag", fmt.Sprintf("--status is %q; it can be running, completed, failed, cancelled or terminated", status), "loom ls --help")
@@ -49,6 +49,13 @@ must fit.`,
 					return fault.New(fault.Usage, "invalid_flag", fmt.Sprintf("--label is %q; write name=value", l), "loom ls --help")
 				}
 				f.Labels[name] = value
+			}
+			for _, w := range where {
+				key, value, ok := strings.Cut(w, "=")
+				if !ok {
+					return fault.New(fault.Usage, "invalid_flag", fmt.Sprintf("--where is %q; write key=value", w), "loom ls --help")
+				}
+				f.Published[key] = value
 			}
 			pieces := takeWords(args, &f)
 			if columns, err = checkColumns(columns); err != nil {
@@ -89,6 +96,7 @@ must fit.`,
 	f.StringVar(&flow, "flow", "", "only executions of this `flow`")
 	f.StringVar(&status, "status", "", "only running, completed, failed, cancelled or terminated ones")
 	f.StringArrayVar(&labels, "label", nil, "only those with this label, `name=value`; may be repeated")
+	f.StringArrayVar(&where, "where", nil, "only those that show this of themselves, `key=value`; may be repeated")
 	f.StringSliceVar(&columns, "columns", nil, "columns of the text, of: "+strings.Join(columnNames(), ","))
 	f.IntVar(&limit, "limit", 50, "at most so many; 0 for all")
 	return c
@@ -152,6 +160,7 @@ var listColumns = []column{
 	{"created", func(s *screen.Screen, x loom.Summary, now time.Time) string { return s.Time(x.Created, now) }},
 	{"updated", func(s *screen.Screen, x loom.Summary, now time.Time) string { return s.Time(x.Updated, now) }},
 	{"labels", func(_ *screen.Screen, x loom.Summary, _ time.Time) string { return dash(labelsText(x.Labels)) }},
+	{"shows", func(_ *screen.Screen, x loom.Summary, _ time.Time) string { return dash(labelsText(x.Published)) }},
 }
 
 func columnNames() (names []string) {

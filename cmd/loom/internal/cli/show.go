@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -120,6 +122,9 @@ func (p printer) execution(x view.Execution, took time.Duration) {
 	}
 	if len(x.Labels) > 0 {
 		p.row("labels", p.Cell(labelsText(x.Labels)))
+	}
+	for _, key := range slices.Sorted(maps.Keys(x.Published)) {
+		p.row("shows", p.Text(key+"="+x.Published[key]))
 	}
 	if x.Cancel != nil {
 		p.row("cancelled", p.Text(fmt.Sprintf("asked to give way (%s) %s", x.Cancel.Cause, x.Cancel.Reason)))

@@ -17,21 +17,23 @@ type Row struct {
 	Version string            `json:"version,omitempty"`
 	Status  string            `json:"status"`
 	Labels  map[string]string `json:"labels,omitempty"`
-	Events  int64             `json:"events"`
-	Parent  string            `json:"parent,omitempty"`  // of a child
-	Owner   string            `json:"owner,omitempty"`   // node that drives it
-	Unknown bool              `json:"unknown,omitempty"` // nodes live, and none of them has the flow in this version
-	WakeAt  instant           `json:"wakeAt,omitempty"`  // when a parked one is due
-	Mail    int64             `json:"mail"`              // messages that nobody looked at
-	Strikes int               `json:"strikes"`           // lost owners in a row, without progress
-	Stuck   bool              `json:"stuck"`             // only an operator takes it
-	Created instant           `json:"created"`
-	Updated instant           `json:"updated"`
+	// Published is what the execution shows of itself, as text.
+	Published map[string]string `json:"published,omitempty"`
+	Events    int64             `json:"events"`
+	Parent    string            `json:"parent,omitempty"`  // of a child
+	Owner     string            `json:"owner,omitempty"`   // node that drives it
+	Unknown   bool              `json:"unknown,omitempty"` // nodes live, and none of them has the flow in this version
+	WakeAt    instant           `json:"wakeAt,omitempty"`  // when a parked one is due
+	Mail      int64             `json:"mail"`              // messages that nobody looked at
+	Strikes   int               `json:"strikes"`           // lost owners in a row, without progress
+	Stuck     bool              `json:"stuck"`             // only an operator takes it
+	Created   instant           `json:"created"`
+	Updated   instant           `json:"updated"`
 }
 
 // RowOf returns the row of a summary.
 func RowOf(s loom.Summary) Row {
-	return Row{ID: s.ID, Flow: s.Flow, Version: s.Version, Status: string(s.Status), Labels: s.Labels, Events: s.Events,
+	return Row{ID: s.ID, Flow: s.Flow, Version: s.Version, Status: string(s.Status), Labels: s.Labels, Published: s.Published, Events: s.Events,
 		Parent: s.Parent, Owner: s.Owner, Unknown: s.Unknown, WakeAt: at(Wake(s)), Mail: s.Mail, Strikes: s.Strikes, Stuck: Stuck(s),
 		Created: at(s.Created), Updated: at(s.Updated)}
 }
@@ -121,6 +123,7 @@ func ExecutionOf(sum loom.Summary, s *fold.State, limit int) Execution {
 	x := Execution{Row: RowOf(sum), Started: atEvent(s.Started), Deadline: atEvent(s.Deadline), DurationMS: millis(Took(s)),
 		Input: s.Input, Result: s.Result, Failure: FailureOf(s.Failure), Operations: []Operation{}}
 	// The log was read after the row: where they differ it is newer.
+	x.Published = published(s)
 	x.Status, x.Events = string(s.Status), int64(s.Head)+1
 	if s.Status.Terminal() {
 		x.Owner, x.WakeAt, x.Stuck = "", nil, false
@@ -140,6 +143,18 @@ func ExecutionOf(sum loom.Summary, s *fold.State, limit int) Execution {
 		x.Operations = append(x.Operations, operationOf(&ops[i]))
 	}
 	return x
+}
+
+// published is what a log folds to, in the form of a row.
+func published(s *fold.State) map[string]string {
+	var texts map[string]string
+	for key, value := range s.Published { // order does not matter: it goes into a map
+		if texts == nil {
+			texts = map[string]string{}
+		}
+		texts[key] = event.StateSet{Key: key, Value: value}.Text()
+	}
+	return texts
 }
 
 // Took is the time between the first and the last event.
