@@ -12,7 +12,7 @@ import (
 
 // RegisterError makes errors of type E come back as themselves: one that a body or an
 // effect returns, or that is among the causes of what it returns, is recorded with its
-// fields, and errors.As finds an E in the [*StepError] or
+// fields, and errors.As finds an E in the [*StepError], [*AnswerError] or
 // [*ExecutionError] that is made of the record, in the run that made it, in every replay, and
 // in every other process that has registered E too. errors.Is finds it if it is comparable,
 // or has a method Is. E is a struct or a pointer to one:

@@ -135,7 +135,9 @@ func (b *mailbox) took(name string) {
 	if b.queues[name] = q[1:]; len(q) == 1 {
 		delete(b.queues, name)
 	}
-	if b.counts[name]--; b.counts[name] <= 0 { // requests are not counted
+	if n := b.counts[name]; n > 1 {
+		b.counts[name] = n - 1
+	} else { // the last, or a request, which is not counted
 		delete(b.counts, name)
 	}
 }

@@ -79,7 +79,7 @@ func TestGoldenLogFilesReplay(t *testing.T) {
 			log = append(log, e)
 		}
 		for n := 1; n <= len(log); n++ {
-			rep, err := loom.Replay(t.Context(), logIn(log[:n]), goldenFlow, goldenVerbs, goldenParent, goldenPoll, goldenShows)
+			rep, err := loom.Replay(t.Context(), logIn(log[:n]), goldenFlow, goldenVerbs, goldenParent, goldenPoll, goldenShows, desk(&service{}))
 			if err != nil {
 				t.Errorf("%s, %d events: %v", name, n, err)
 			}

@@ -187,7 +187,8 @@ func (r *Runtime) hasEnded(ctx context.Context, id string) bool {
 }
 
 func terminalKind(k event.Kind) bool {
-	return k == event.KindExecutionCompleted || k == event.KindExecutionFailed || k == event.KindExecutionCancelled
+	return k == event.KindExecutionCompleted || k == event.KindExecutionFailed || k == event.KindExecutionCancelled ||
+		k == event.KindExecutionTerminated
 }
 
 // State returns the fold of an execution's durable log. The caller owns it. Errors:

@@ -58,7 +58,7 @@ func TestWrongTypesAreRefused(t *testing.T) {
 	meta := []string{`null`, `[]`, `"a"`, `{"a":1}`, `{"a":"b","a":"b"}`}
 	wrong := map[string][]string{
 		"flow": text, "version": text, "seed": text, "op": text, "name": text, "message": text, "cause": text, "reason": text,
-		"by": text, "takenFrom": text, "strikes": number, "change": text, "key": text,
+		"by": text, "takenFrom": text, "strikes": number, "change": text, "key": text, "request": text,
 		"execution": text, "onCancel": text, "status": text,
 		"deadline": number, "generation": number, "attempt": number, "notBefore": number, "labels": meta, "error": fail,
 	}

@@ -35,6 +35,7 @@ var kinds = []struct {
 	{KindChildScheduled, Command, decodeAs[ChildScheduled]},
 	{KindChildStarted, Inbound, decodeAs[ChildStarted]},
 	{KindChildSettled, Inbound, decodeAs[ChildSettled]},
+	{KindRequestAnswered, Command, decodeAs[RequestAnswered]},
 	{KindCancelRequested, Inbound, decodeAs[CancelRequested]},
 	{KindVersionMarked, Command, decodeAs[VersionMarked]},
 	{KindStateSet, Command, decodeAs[StateSet]},

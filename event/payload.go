@@ -53,6 +53,8 @@ func sizeHint(p Payload) int {
 		return 24 + len(p.Op) + len(p.Result)
 	case MessageReceived:
 		return names + len(p.Op) + len(p.Body)
+	case RequestAnswered:
+		return names + len(p.Result)
 	case ExecutionCompleted:
 		return 12 + len(p.Result)
 	case Unknown:

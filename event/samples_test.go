@@ -63,6 +63,8 @@ func samples() []sample {
 		{false, ChildStarted{Op: "ship#1"}},
 		{true, ChildSettled{Op: "ship#1", Message: "m-4", Status: "completed", Result: raw, Error: full}},
 		{false, ChildSettled{Op: "ship#1", Status: "refused"}},
+		{true, RequestAnswered{Request: "m-5", Result: raw, Error: full}},
+		{false, RequestAnswered{Request: "m-5", Result: null}},
 		{true, CancelRequested{Cause: "asked", Message: "m-2", Reason: "the \\ customer\tleft"}},
 		{false, CancelRequested{Cause: "deadline"}},
 		{true, VersionMarked{Change: "new-tax", Version: 3}},

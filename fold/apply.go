@@ -103,7 +103,7 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 			return fmt.Sprintf("generation %d follows generation %d", p.Generation, s.Generation)
 		}
 		s.Generation, s.Input = p.Generation, p.Input
-		s.Ops, s.index, s.consumed, s.Versions = nil, nil, nil, nil
+		s.Ops, s.index, s.consumed, s.answered, s.Versions = nil, nil, nil, nil, nil
 		s.Grow(4)
 	case event.EffectScheduled:
 		return s.begin(e, Op{Path: p.Op, Kind: Effect})
@@ -174,6 +174,16 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 			return why
 		}
 		s.consume(p.Message)
+	case event.RequestAnswered:
+		switch {
+		case !s.consumed[p.Request]:
+			return fmt.Sprintf("request %q was not received", p.Request)
+		case s.answered[p.Request]:
+			return fmt.Sprintf("request %q is answered already", p.Request)
+		case s.answered == nil:
+			s.answered = map[string]bool{}
+		}
+		s.answered[p.Request] = true
 	case event.CancelRequested:
 		if s.consumed[p.Message] {
 			return fmt.Sprintf("message %q is in the log already", p.Message)

@@ -93,6 +93,8 @@ func TestRefusals(t *testing.T) {
 		{"an await without a limit that runs out", base, `13 1170 TIMER_FIRED {"op":"await#2"}`, "await#2 has no deadline"},
 		{"a timer that fires after a cancel", cancelled, `14 1170 TIMER_FIRED {"op":"timer#1"}`, "timer#1 is not open for it"},
 
+		{"an answer to what was not received", base, `13 1170 REQUEST_ANSWERED {"request":"m-9","result":1}`, "was not received"},
+		{"an answer twice", base + "\n" + `13 1170 REQUEST_ANSWERED {"request":"m-1","result":1}`, `14 1170 REQUEST_ANSWERED {"request":"m-1","result":1}`, "answered already"},
 		{"a message twice", base, message("await#1", "await", "m-1"), `message "m-1" is in the log already`},
 		{"a message that was a cancel", cancelled, message("await#1", "await", "m-2"), `message "m-2" is in the log already`},
 		{"a message for a settled await", base, message("await#3", "await", "m-9"), "await#3 is not open for it"},
@@ -234,6 +236,7 @@ func TestEveryKindIsFolded(t *testing.T) {
 		event.KindChildSettled:        `13 1170 CHILD_SETTLED {"op":"child#1","status":"completed","result":1}`,
 		event.KindEffectProgressed:    `13 1170 EFFECT_PROGRESSED {"op":"open#1","value":1}`,
 		event.KindVersionMarked:       `13 1170 VERSION_MARKED {"change":"tax","version":2}`,
+		event.KindRequestAnswered:     `13 1170 REQUEST_ANSWERED {"request":"m-1","result":1}`,
 		event.KindStateSet:            `13 1170 STATE_SET {"key":"stage","value":"paid"}`,
 		event.KindExecutionTerminated: `13 1170 EXECUTION_TERMINATED {"message":"m-9"}`,
 		event.KindOperatorRecovered:   `13 1170 OPERATOR_RECOVERED {"by":"ann","strikes":8}`,

@@ -11,17 +11,18 @@ import (
 // model makes random logs that a writer could have written. It keeps its own
 // books of what is open, apart from the fold.
 type model struct {
-	rng     *rand.Rand
-	log     []event.Envelope
-	now     event.Time
-	effects map[string]int // open ones → failed attempts
-	timers  []string
-	awaits  []string // of which those with a deadline are in limited
-	limited map[string]bool
-	fresh   int
-	sent    int
-	ended   bool
-	stopped bool // a cancel is in the log
+	rng      *rand.Rand
+	log      []event.Envelope
+	now      event.Time
+	effects  map[string]int // open ones → failed attempts
+	timers   []string
+	awaits   []string // of which those with a deadline are in limited
+	limited  map[string]bool
+	fresh    int
+	sent     int
+	received string // not answered
+	ended    bool
+	stopped  bool // a cancel is in the log
 }
 
 // grow returns a random log of about n events.
@@ -131,7 +132,12 @@ func (m *model) step() {
 		if op := m.pick(m.awaits); op != "" {
 			m.awaits = without(m.awaits, op)
 			m.sent++
-			m.add(event.MessageReceived{Op: op, Name: "n", Message: fmt.Sprintf("m-%d", m.sent), Body: json.RawMessage("3")})
+			m.received = fmt.Sprintf("m-%d", m.sent)
+			m.add(event.MessageReceived{Op: op, Name: "n", Message: m.received, Body: json.RawMessage("3")})
+		}
+		if m.received != "" && m.rng.IntN(2) == 0 {
+			m.add(event.RequestAnswered{Request: m.received, Error: fail})
+			m.received = ""
 		}
 	case 12:
 		m.add(event.Unknown{Name: "FROM_THE_FUTURE", Raw: []byte("x")})

@@ -58,6 +58,7 @@ type State struct {
 
 	index    map[string]int  // path → place in Ops
 	consumed map[string]bool // message ids that are in the log
+	answered map[string]bool // those that are requests and have their answer
 }
 
 // OpKind says what an operation is.
@@ -128,3 +129,6 @@ func (s *State) Op(path string) *Op {
 
 // Consumed reports whether the message with this id is in the log.
 func (s *State) Consumed(message string) bool { return s.consumed[message] }
+
+// Answered reports whether the request with this message id has its answer in the log.
+func (s *State) Answered(request string) bool { return s.answered[request] }

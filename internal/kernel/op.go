@@ -52,6 +52,7 @@ type Op struct {
 	Ending  Ending
 	Result  json.RawMessage
 	Failure *event.Failure
+	Message string // id of the message that was received
 
 	status  string    // of a settled child
 	waiter  *Branch   // the branch that opened it, once it waits

@@ -30,7 +30,7 @@ type step struct {
 // stepKinds are what a step may be; those that stand more than once are more
 // likely.
 var stepKinds = []string{"do", "do", "do", "read", "pair", "timer", "until", "await", "await", "within", "go", "go", "go",
-	"any", "all", "cancel", "name", "now", "version", "set", "child", "spawn", "else", "recover", "panic", "exit"}
+	"any", "all", "cancel", "name", "now", "version", "set", "answer", "answer", "child", "spawn", "else", "recover", "panic", "exit"}
 
 func newProgram(rng *rand.Rand, depth int) *program {
 	p := &program{quits: rng.IntN(2) == 0, fails: rng.IntN(5) == 0}
@@ -164,6 +164,20 @@ func (x *runner) step(b *Branch, s step) {
 	case "await":
 		o, denied := b.Await(s.name, -1)
 		x.wait(b, o, denied)
+	case "answer":
+		o, denied := b.Await(s.name, -1)
+		x.wait(b, o, denied)
+		if denied == Allowed && o.Ending == Received {
+			switch {
+			case s.value%3 > 0:
+				b.Answer(o.Message, o.Result, nil)
+			case b.Cancelled(): // and still it answers
+				b.Answer(o.Message, nil, &event.Failure{Code: event.CodeCancelled})
+			default:
+				x.run(b, &program{steps: []step{{what: "do", name: s.name}}})
+				b.Answer(o.Message, nil, &event.Failure{Code: "no", Message: s.name})
+			}
+		}
 	case "within":
 		o, denied := b.Await(s.name, d)
 		x.wait(b, o, denied)

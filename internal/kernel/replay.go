@@ -235,6 +235,7 @@ func (m *Machine) redeliver(r Recorded) error {
 		if o == nil || o.Name != p.Name {
 			return nobody
 		}
+		o.Message = p.Message
 		m.settle(o, Received, p.Body, nil)
 	case event.ChildStarted:
 		o := m.ChildAt(p.Op)
@@ -277,6 +278,9 @@ func same(rec, asked event.Payload) bool {
 	case event.StateSet:
 		a, ok := asked.(event.StateSet)
 		return ok && r.Key == a.Key && bytes.Equal(r.Value, a.Value)
+	case event.RequestAnswered:
+		a, ok := asked.(event.RequestAnswered)
+		return ok && sameAnswer(r, a)
 	case event.ExecutionCompleted:
 		a, ok := asked.(event.ExecutionCompleted)
 		return ok && bytes.Equal(r.Result, a.Result)
@@ -328,6 +332,8 @@ func describe(p event.Payload) string {
 		op = p.Op + " of " + p.Name
 	case event.MessageReceived:
 		op = p.Op + " of " + p.Name
+	case event.RequestAnswered:
+		op = "to " + p.Request
 	}
 	if op == "" {
 		return string(p.Kind())

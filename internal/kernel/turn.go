@@ -68,7 +68,10 @@ func (m *Machine) Fire(o *Op) {
 // Receive records a message for the await o.
 func (m *Machine) Receive(o *Op, message string, body json.RawMessage) {
 	p := event.MessageReceived{Op: o.Path, Name: o.Name, Message: message, Body: body}
-	m.turn(p, func() { m.settle(o, Received, body, nil) })
+	m.turn(p, func() {
+		o.Message = message
+		m.settle(o, Received, body, nil)
+	})
 }
 
 // Cancel records that the execution is asked to give way. Only the first request
