@@ -4,15 +4,20 @@ package program
 
 import (
 	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loomwork/loom"
 	"github.com/loomwork/loom/sqlite"
 )
+
+// patience is how long a program may run. Those of the examples take a second.
+const patience = time.Minute
 
 // Build builds the program in the working directory, which is the test's own, and returns
 // the path of the binary.
@@ -71,7 +76,9 @@ func Kill(t testing.TB, at, dir, bin string, args ...string) string {
 // run shows each line to look, which says whether the program is killed now.
 func run(t testing.TB, dir, bin string, args []string, look func(line string) bool) (string, error) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), bin, args...)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
