@@ -50,7 +50,7 @@ func (x *run) beginCalls() (moved bool) {
 			x.calls = append(x.calls, waiting[i+1:]...)
 			x.gather(false)
 			return true
-		case x.stopping():
+		case x.stopping(), x.pausing != nil:
 			x.calls = append(x.calls, op) // stays open; whoever comes next calls it
 		case op.Intent > x.j.Durable() && !sabotage.On("call-before-intent") && !sabotage.On("precheck-only"), op.Effect.ReadOnly && x.j.Dirty() && x.full():
 			x.calls = append(x.calls, op)

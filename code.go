@@ -44,6 +44,8 @@ const (
 const (
 	// ErrNotFound: there is no such execution.
 	ErrNotFound = Code("not_found")
+	// ErrNotPaused: the execution is not paused.
+	ErrNotPaused = Code("not_paused")
 	// ErrEnded: the execution has ended and takes no message.
 	ErrEnded = Code("ended")
 	// ErrClosed: the runtime was closed.
@@ -82,7 +84,7 @@ var foreign = []struct {
 var ownCodes = func() map[string]bool {
 	own := map[string]bool{}
 	for _, c := range []Code{ErrCancelled, ErrTimeout, ErrOutcomeUnknown, ErrCleanup, ErrNotEffect, ErrSettled, ErrUnloading,
-		ErrNotFound, ErrEnded, ErrClosed, ErrDeleting, ErrTerminated, ErrDeadline, ErrAlreadyExists,
+		ErrNotFound, ErrNotPaused, ErrEnded, ErrClosed, ErrDeleting, ErrTerminated, ErrDeadline, ErrAlreadyExists,
 		event.CodeError, event.CodePanic, event.CodeExited, event.CodeTooLarge, event.CodeInvalidResult} {
 		own[string(c)] = true
 	}

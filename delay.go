@@ -9,8 +9,10 @@ import (
 // notBefore returns when a delayed start that has not begun may begin, 0 for at once. A
 // message has woken it before its time; it is looked at, because a cancel need not wait.
 func (x *run) notBefore() event.Time {
-	if len(x.log) != 1 {
-		return 0
+	for _, r := range x.log[1:] {
+		if r.Envelope.Kind.Role() != event.Passive { // an operator's note is no beginning
+			return 0
+		}
 	}
 	started, ok := x.log[0].Payload.(event.ExecutionStarted)
 	at := firstWake(x.log[0].Envelope, started)

@@ -76,6 +76,9 @@ func (x *run) rounds() (call *effectContext, over bool) {
 				return nil, true
 			}
 			continue
+		case x.pausing != nil && x.calling == 0 && !x.sending:
+			x.pause()
+			return nil, true
 		case x.stopping():
 			if x.handOver() {
 				return nil, true
@@ -207,7 +210,7 @@ func (x *run) gather(read bool) {
 
 // fireDue takes what is due by the node's clock.
 func (x *run) fireDue() (moved bool) {
-	if x.m.Ended() {
+	if x.m.Ended() || x.pausing != nil {
 		return false
 	}
 	if x.dueAt() == event.Never {

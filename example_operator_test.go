@@ -53,3 +53,59 @@ func ExampleFlow_Version() {
 	fmt.Printf("%q %q\n", loom.NewFlow("tidy", body).Version(), loom.NewFlow("tidy", body, loom.FlowVersion("v2")).Version())
 	// Output: "" "v2"
 }
+
+// A paused execution does nothing, whatever comes, until it is resumed.
+func ExampleRuntime_Pause() {
+	ctx := context.Background()
+	ship := loom.NewFlow("ship", func(ctx loom.Context, _ string) (string, error) {
+		return loom.Await[string](ctx, "address")
+	})
+	rt, err := loom.Open(ctx, memstore.New(nil), loom.Flows(ship))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rt.Close()
+	if _, err := ship.Start(ctx, rt, "a parcel", loom.ID("p")); err != nil {
+		log.Fatal(err)
+	}
+	if err := rt.Pause(ctx, "p", "the address is being checked"); err != nil {
+		log.Fatal(err)
+	}
+	if err := rt.Signal(ctx, "p", "address", "1 Lane"); err != nil {
+		log.Fatal(err)
+	}
+	s, err := rt.State(ctx, "p")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(s.Status, "because", s.Paused.Reason)
+	// Output: paused because the address is being checked
+}
+
+// What came while the execution was paused is received once it is resumed.
+func ExampleRuntime_Resume() {
+	ctx := context.Background()
+	ship := loom.NewFlow("ship", func(ctx loom.Context, _ string) (string, error) {
+		return loom.Await[string](ctx, "address")
+	})
+	rt, err := loom.Open(ctx, memstore.New(nil), loom.Flows(ship))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer rt.Close()
+	run, err := ship.Start(ctx, rt, "a parcel", loom.ID("p"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := rt.Pause(ctx, "p", ""); err != nil {
+		log.Fatal(err)
+	}
+	if err := rt.Signal(ctx, "p", "address", "1 Lane"); err != nil {
+		log.Fatal(err)
+	}
+	if err := rt.Resume(ctx, "p", ""); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(run.Result(ctx))
+	// Output: 1 Lane <nil>
+}

@@ -137,10 +137,13 @@ func (x *run) deliverOne() bool {
 	}
 	for {
 		op, m := x.awaited()
+		if x.pausing != nil {
+			m = nil
+		}
 		if x.deliverControl(m) {
 			return true
 		}
-		if m == nil {
+		if m == nil || x.pausing != nil {
 			return false
 		}
 		letter := *m
@@ -188,6 +191,9 @@ func (x *run) deliverControl(m *store.Message) bool {
 		switch {
 		case x.repeated(&c), c.Name == cancelMessage && s.Cancel != nil:
 			x.drop(c)
+		case c.Name == childMessage && x.pausing != nil:
+			i++
+			continue
 		case c.Name == childMessage:
 			switch x.takeChild(c) {
 			case childLater:
@@ -201,6 +207,10 @@ func (x *run) deliverControl(m *store.Message) bool {
 		case c.Name == terminateMessage:
 			x.terminate(c)
 			taken = true
+		case c.Name == pauseMessage && x.pausing == nil:
+			x.pausing = &c // it leaves the inbox with the pause
+		case c.Name == pauseMessage:
+			x.drop(c)
 		default:
 			var body cancelBody
 			_ = json.Unmarshal(c.Body, &body) // a reason is for people; none is fine

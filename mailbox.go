@@ -31,7 +31,7 @@ type mailbox struct {
 
 // controls reports whether a message is for the run and not for an await.
 func controls(m *store.Message) bool {
-	return m.Name == cancelMessage || m.Name == terminateMessage || m.Name == childMessage
+	return m.Name == cancelMessage || m.Name == terminateMessage || m.Name == childMessage || m.Name == pauseMessage
 }
 
 // full reports whether nothing more is kept.

@@ -14,9 +14,9 @@ func (x *run) armNext() {
 		x.arm(event.Never) // an answer is on its way, and nothing is done before it
 		return
 	}
-	at := x.m.NextDue()
-	if d := x.m.State().Deadline; d != 0 && x.m.State().Cancel == nil {
-		at = min(at, d)
+	at := x.dueAt()
+	if x.pausing != nil {
+		at = event.Never // nothing is done about it
 	}
 	if x.mailAgain != 0 {
 		at = min(at, x.mailAgain)
@@ -88,7 +88,7 @@ func (x *run) quiet() (quiet, awaits bool) {
 func (x *run) ride() *store.Release {
 	quiet, awaits := x.quiet()
 	at := x.dueAt()
-	if !quiet || awaits || at == event.Never || x.stopping() || at < x.rt.node.now().Add(x.rt.tune.Unload) {
+	if !quiet || awaits || x.pausing != nil || at == event.Never || x.stopping() || at < x.rt.node.now().Add(x.rt.tune.Unload) {
 		return nil
 	}
 	return &store.Release{WakeAt: at}
@@ -127,7 +127,7 @@ func (x *run) handOver() bool {
 	}
 	x.gather(false)
 	at := x.dueAt()
-	if waits, _ := x.m.Waits(); !waits || x.calling > 0 || len(x.calls) > 0 || x.j.Seen() < x.mailKnown {
+	if waits, _ := x.m.Waits(); !waits || x.pausing != nil || x.calling > 0 || len(x.calls) > 0 || x.j.Seen() < x.mailKnown {
 		at = 0
 	}
 	x.letGo(at)
@@ -143,12 +143,15 @@ func (x *run) nudged() bool {
 
 // letGo commits what is queued together with a release, and returns the tip that
 // the execution was left at.
-func (x *run) letGo(at event.Time) store.Tip {
+func (x *run) letGo(at event.Time) store.Tip { return x.letGoAs(at, store.StateKeep) }
+
+// letGoAs does the same and leaves the execution in a state.
+func (x *run) letGoAs(at event.Time, state store.State) store.Tip {
 	for {
 		if sabotage.On("park-forgets-deadline") {
 			at = event.Never
 		}
-		req, last := x.j.Next(x.rt.nonce(), &store.Release{WakeAt: at}, store.StateKeep)
+		req, last := x.j.Next(x.rt.nonce(), &store.Release{WakeAt: at}, state)
 		a := x.transmit(req)
 		if !x.settle(&a) {
 			return x.j.Tip()

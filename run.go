@@ -10,6 +10,7 @@ import (
 	"github.com/loomwork/loom/fold"
 	"github.com/loomwork/loom/internal/kernel"
 	"github.com/loomwork/loom/internal/rt"
+	"github.com/loomwork/loom/store"
 )
 
 // run drives one execution on this node. Whoever holds the driver's role owns the
@@ -30,11 +31,12 @@ type run struct {
 	log       []kernel.Recorded // of a recovered execution, to be replayed
 	box       mailbox           // mail that was looked at, and that nobody has received
 	mailKnown int64
-	mailAgain event.Time   // when to read the inbox again after a failure
-	lookAgain event.Time   // when to ask for ownership again after a failure
-	calls     []*kernel.Op // effects that wait for their intent to be durable
-	calling   int          // effects that are being called
-	readers   int          // those of them that are read-only
+	pausing   *store.Message // asks for a pause that has not taken hold, nil for none
+	mailAgain event.Time     // when to read the inbox again after a failure
+	lookAgain event.Time     // when to ask for ownership again after a failure
+	calls     []*kernel.Op   // effects that wait for their intent to be durable
+	calling   int            // effects that are being called
+	readers   int            // those of them that are read-only
 	idleSince event.Time
 	urgent    bool       // what is queued must not wait
 	lazyUntil event.Time // when it need not wait any more, 0 if nothing does

@@ -76,8 +76,11 @@ func (r *Runtime) List(ctx context.Context, f Filter) iter.Seq2[Summary, error] 
 }
 
 func stateFor(s fold.Status) store.State {
-	if s == fold.Running {
+	switch s {
+	case fold.Running:
 		return store.StateRunning
+	case fold.Paused:
+		return store.StatePaused
 	}
 	return stateOf[s]
 }
@@ -93,6 +96,8 @@ func statusOf(s store.State) fold.Status {
 		return fold.Terminated
 	case store.StateCancelled:
 		return fold.Cancelled
+	case store.StatePaused:
+		return fold.Paused
 	}
 	return fold.Running
 }
@@ -101,7 +106,7 @@ func summaryOf(h store.Head) Summary {
 	s := Summary{ID: string(h.Execution), Flow: h.Index.Flow, Version: h.Index.Version, Parent: string(h.Index.Parent), Status: statusOf(h.State),
 		Labels: h.Index.Labels, Published: h.Published, Events: int64(h.Tip.Head) + 1, Owner: string(h.Owner), Mail: h.Mail - h.Seen,
 		Strikes: h.Strikes, Created: h.Created.Time(), Updated: h.Updated.Time()}
-	if h.Owner == "" && h.WakeAt != event.Never && !h.State.Terminal() {
+	if h.Owner == "" && h.WakeAt != event.Never && h.State == store.StateRunning {
 		s.WakeAt = max(h.WakeAt, h.Created).Time() // "now" is stored as the beginning of time
 	}
 	return s

@@ -40,6 +40,8 @@ var kinds = []struct {
 	{KindVersionMarked, Command, decodeAs[VersionMarked]},
 	{KindStateSet, Command, decodeAs[StateSet]},
 	{KindOperatorRecovered, Passive, decodeAs[OperatorRecovered]},
+	{KindExecutionPaused, Passive, decodeAs[ExecutionPaused]},
+	{KindExecutionResumed, Passive, decodeAs[ExecutionResumed]},
 	{KindExecutionCompleted, Command, decodeAs[ExecutionCompleted]},
 	{KindExecutionFailed, Command, decodeAs[ExecutionFailed]},
 	{KindExecutionCancelled, Command, decodeAs[ExecutionCancelled]},

@@ -206,6 +206,22 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 			return fmt.Sprintf("message %q is in the log already", p.Message)
 		}
 		s.Status, s.Failure = Terminated, TerminatedFailure(p)
+	case event.ExecutionPaused:
+		switch {
+		case s.Status == Paused:
+			return "the execution is paused already"
+		case s.consumed[p.Message]:
+			return fmt.Sprintf("message %q is in the log already", p.Message)
+		}
+		s.Status, s.Paused = Paused, &p
+		if p.Message != "" {
+			s.consume(p.Message)
+		}
+	case event.ExecutionResumed:
+		if s.Status != Paused {
+			return "the execution is not paused"
+		}
+		s.Status, s.Paused = Running, nil
 	case event.OperatorRecovered, event.Unknown:
 		// an operator's note, a newer build's fact: they move the head
 	}

@@ -72,6 +72,9 @@ func TestRefusals(t *testing.T) {
 		{"a version marked twice", base + "\n13 1170 VERSION_MARKED {\"change\":\"tax\",\"version\":2}", `14 1170 VERSION_MARKED {"change":"tax","version":3}`, "marked already"},
 		{"a pair after the end", ended, `14 1170 STATE_SET {"key":"stage","value":"paid"}`, "has ended"},
 		{"an end by a message that is in the log", base, `13 1170 EXECUTION_TERMINATED {"message":"m-1"}`, "in the log already"},
+		{"a pause of a paused one", base + "\n13 1170 EXECUTION_PAUSED {\"by\":\"n\"}", `14 1170 EXECUTION_PAUSED {"by":"n"}`, "is paused already"},
+		{"a pause by a message that is in the log", base, `13 1170 EXECUTION_PAUSED {"by":"n","message":"m-1"}`, "in the log already"},
+		{"a resume of one that runs", base, `13 1170 EXECUTION_RESUMED {"by":"n"}`, "is not paused"},
 		{"progress after an end from outside", base + "\n13 1170 EXECUTION_TERMINATED {\"message\":\"m-9\"}", `14 1170 EFFECT_PROGRESSED {"op":"open#1","value":1}`, "has ended"},
 		{"an attempt of a settled effect", base, attempt("done#1", 1), "done#1 is no open effect"},
 		{"an attempt of a timer", base, attempt("timer#1", 1), "timer#1 is no open effect"},
@@ -239,6 +242,8 @@ func TestEveryKindIsFolded(t *testing.T) {
 		event.KindRequestAnswered:     `13 1170 REQUEST_ANSWERED {"request":"m-1","result":1}`,
 		event.KindStateSet:            `13 1170 STATE_SET {"key":"stage","value":"paid"}`,
 		event.KindExecutionTerminated: `13 1170 EXECUTION_TERMINATED {"message":"m-9"}`,
+		event.KindExecutionPaused:     `13 1170 EXECUTION_PAUSED {"by":"n","message":"m-9"}`,
+		event.KindExecutionResumed:    `14 1170 EXECUTION_RESUMED {"by":"n"}`,
 		event.KindOperatorRecovered:   `13 1170 OPERATOR_RECOVERED {"by":"ann","strikes":8}`,
 		event.KindExecutionCompleted:  `13 1170 EXECUTION_COMPLETED {"result":1}`,
 		event.KindExecutionFailed:     `13 1170 EXECUTION_FAILED {"error":{"code":"c"}}`,
@@ -252,6 +257,9 @@ func TestEveryKindIsFolded(t *testing.T) {
 		if k == event.KindChildStarted || k == event.KindChildSettled {
 			log = child
 			next[k] = strings.Replace(next[k], "13", "14", 1)
+		}
+		if k == event.KindExecutionResumed {
+			log += "\n13 1170 EXECUTION_PAUSED {\"by\":\"n\"}"
 		}
 		s, _ := Log(parse(t, log))
 		unmoved, _ := Log(parse(t, log))

@@ -12,7 +12,9 @@ type Status string
 
 // Statuses.
 const (
-	Running   Status = "running"
+	Running Status = "running"
+	// Paused executions do nothing until an operator resumes them.
+	Paused    Status = "paused"
 	Completed Status = "completed"
 	Failed    Status = "failed"
 	Cancelled Status = "cancelled"
@@ -21,7 +23,7 @@ const (
 )
 
 // Terminal reports whether s is an end.
-func (s Status) Terminal() bool { return s != Running && s != "" }
+func (s Status) Terminal() bool { return s != Running && s != Paused && s != "" }
 
 // State is what a log says. A zero State is that of an empty log; [State.Apply]
 // adds the next event.
@@ -44,6 +46,8 @@ type State struct {
 
 	// Ops are the operations in the order in which the log first names them.
 	Ops []Op
+	// Paused is why the execution is paused, nil while it is not.
+	Paused *event.ExecutionPaused
 	// Cancel is the first request to cancel, nil for none.
 	Cancel *event.CancelRequested
 	// Versions are the marked versions of changes in the body's code, by change; nil

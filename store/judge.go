@@ -149,6 +149,9 @@ func advance(row *Row, req *Request, now event.Time) *Row {
 			next.WakeAt = min(next.WakeAt, now)
 		}
 	}
+	if next.State == StatePaused {
+		next.Owner = ""
+	}
 	if next.State.Terminal() {
 		next.Owner, next.WakeAt = "", event.Never
 	}

@@ -53,7 +53,9 @@ type Log interface {
 	//
 	// Release: with Release the owner MUST become nobody and the wake-up WakeAt;
 	// if Seen < the mail counter, the wake-up MUST be now at the latest. A terminal
-	// State MUST make the owner nobody and the wake-up never.
+	// State MUST make the owner nobody and the wake-up never. StatePaused MUST make the
+	// owner nobody, and a paused execution MUST NOT be runnable or claimed as Unowned,
+	// whatever its wake-up and its mail; the wake-up is kept for who resumes it.
 	//
 	// Mail: each posted message MUST take the next number of the receiver's mail
 	// counter in the same transaction; if the receiver is unowned and running, its

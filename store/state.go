@@ -14,6 +14,7 @@ const (
 	StateFailed     State = 3
 	StateCancelled  State = 4
 	StateTerminated State = 5
+	StatePaused     State = 6 // nobody owns it and nothing wakes it, until it is running again
 	StateForming    State = 7 // a fork or import that is not complete
 	StateDeleting   State = 8
 	StateMoving     State = 9
@@ -21,7 +22,7 @@ const (
 
 var stateNames = map[State]string{
 	StateKeep: "keep", StateRunning: "running", StateCompleted: "completed", StateFailed: "failed", StateCancelled: "cancelled",
-	StateTerminated: "terminated", StateForming: "forming", StateDeleting: "deleting", StateMoving: "moving",
+	StateTerminated: "terminated", StatePaused: "paused", StateForming: "forming", StateDeleting: "deleting", StateMoving: "moving",
 }
 
 func (s State) String() string {

@@ -8,6 +8,8 @@
 //	loom result ID       its result; waits for it
 //	loom signal ID NAME  send it a message
 //	loom cancel ID       ask it to give way
+//	loom pause ID        halt it until it is resumed
+//	loom resume ID       let it go on
 //	loom recover [ID]    release what dead nodes left behind
 //	loom doctor          check the store and this terminal
 //	loom vet [PACKAGE…]  find what makes flows nondeterministic

@@ -120,6 +120,17 @@ func (m *Machine) Waits() (only, awaits bool) {
 	return true, awaits
 }
 
+// Doubtful reports whether something is open of which nobody knows whether it was called:
+// an attempt of an earlier owner's, a child whose start is not recorded.
+func (m *Machine) Doubtful() bool {
+	for o := m.opens.first; o != nil; o = o.next {
+		if o.Kind == fold.Effect && o.Inherited || o.Kind == fold.Child && !o.Started {
+			return true
+		}
+	}
+	return false
+}
+
 // Awaiting returns the open await of a message of this name that has waited
 // longest, nil if there is none.
 func (m *Machine) Awaiting(name string) *Op {

@@ -297,6 +297,12 @@ func (f *fate) next(r *rig) bool {
 		can = []func(){func() { r.cancel(fmt.Sprintf("m-%d", f.sent)) }}
 	}
 	if f.rng.IntN(60) == 0 {
+		can = []func(){func() { m.Pause(event.ExecutionPaused{By: "ann"}) }}
+	}
+	if m.State().Paused != nil { // nothing else happens then
+		can = []func(){func() { m.add(event.ExecutionResumed{By: "ann"}, m.cfg.Stamp()) }} // an operator's
+	}
+	if f.rng.IntN(60) == 0 {
 		f.sent++
 		can = []func(){func() { m.Terminate(event.ExecutionTerminated{Message: fmt.Sprintf("m-%d", f.sent)}) }}
 	}

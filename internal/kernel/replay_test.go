@@ -83,6 +83,10 @@ func again(r *rig, e event.Envelope) {
 		m.Progress(r.op(p.Op), p.Value)
 	case event.ExecutionTerminated:
 		m.Terminate(p)
+	case event.ExecutionPaused:
+		m.Pause(p)
+	case event.ExecutionResumed:
+		m.add(p, m.cfg.Stamp())
 	case event.TimerFired:
 		m.Fire(r.op(p.Op))
 	case event.MessageReceived:

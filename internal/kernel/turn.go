@@ -60,6 +60,10 @@ func (m *Machine) Progress(o *Op, value json.RawMessage) event.Seq {
 // stay as they are until the machine is unloaded.
 func (m *Machine) Terminate(p event.ExecutionTerminated) { m.add(p, m.cfg.Stamp()) }
 
+// Pause records that an operator halts the execution. It makes no turn; whoever drives
+// the machine takes none after it.
+func (m *Machine) Pause(p event.ExecutionPaused) { m.add(p, m.cfg.Stamp()) }
+
 // Fire records that the deadline of a timer or await has passed.
 func (m *Machine) Fire(o *Op) {
 	m.turn(event.TimerFired{Op: o.Path}, func() { m.settle(o, Fired, nil, nil) })

@@ -48,6 +48,7 @@ func stateCases() []Case {
 			p.must(open)
 			p.wants("s")
 		}},
+		Case{Name: "state/paused", Quote: rulePaused, run: paused},
 		Case{Name: "state/closed-is-not-owned", Quote: "Owned returns the running executions of a node;", run: func(p *probe) {
 			p.node("n1")
 			res := p.must(p.birthFor("s", "n1"))
@@ -57,4 +58,42 @@ func stateCases() []Case {
 			p.owns("n1", false)
 		}},
 	)
+}
+
+const rulePaused = "StatePaused MUST make the owner nobody, and a paused execution MUST NOT be runnable or claimed as Unowned, whatever " +
+	"its wake-up and its mail; the wake-up is kept for who resumes it."
+
+// paused has an execution paused by its owner, and one that nobody owned.
+func paused(p *probe) {
+	p.node("n1")
+	p.node("n2")
+	owned := p.must(p.birthFor("owned", "n1"))
+	pause := p.step("owned", owned)
+	pause.State, pause.Release = store.StatePaused, &store.Release{WakeAt: 5}
+	owned = p.must(pause)
+	pause = p.act("parked", p.parked("parked", flow, 7))
+	pause.State = store.StatePaused
+	p.must(pause)
+	pause = p.step("kept", p.must(p.birthFor("kept", "n1"))) // without a release the owner goes as well
+	pause.State = store.StatePaused
+	p.must(pause)
+	for id, wake := range map[event.ExecutionID]event.Time{"owned": 5, "parked": 7, "kept": event.Never} { // order does not matter: each by itself
+		if rec, err := p.s.Inbox.Post(p.ctx, id, store.Message{ID: "m", Name: "m"}); err != nil || rec.Delivery != store.Posted {
+			p.failf("a message to %s, which is paused: %+v, %v", id, rec, err)
+		}
+		if h := p.head(id); h.State != store.StatePaused || h.Owner != "" || h.WakeAt != wake {
+			p.failf("%s is %s, owned by %q, with the wake-up %d, want %d", id, h.State, h.Owner, h.WakeAt, wake)
+		}
+	}
+	p.wants()
+	p.owns("n1", false)
+	p.refused(p.take("owned", owned, "n2", store.Unowned), store.RefusedOwner)
+	p.refused(p.take("owned", owned, "n2", store.Lapsed), store.RefusedOwner)
+	resume := p.step("owned", owned)
+	resume.As, resume.State, resume.Release = "", store.StateRunning, &store.Release{WakeAt: 5}
+	p.must(resume)
+	p.wants("owned")
+	if heads, _, err := p.s.Index.List(p.ctx, store.Query{States: []store.State{store.StatePaused}}); err != nil || len(heads) != 2 {
+		p.failf("a list of what is paused has %d rows, %v", len(heads), err)
+	}
 }

@@ -162,7 +162,7 @@ Exit codes: 0 success · 1 unexpected failure · 2 usage · 3 not found ·
 	f.StringVar(&a.flags.colour, "color", "auto", "auto, always or never; NO_COLOR and TERM=dumb are heeded")
 	f.StringVar(&a.flags.times, "time", "auto", "auto, iso, relative or unix")
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.demo(), a.demoWorker(), a.ls(), a.show(), a.log(), a.replay(), a.result(), a.signal(), a.cancel(), a.terminate(), a.recover(), a.doctor(), a.vet(), a.version())
+	root.AddCommand(a.demo(), a.demoWorker(), a.ls(), a.show(), a.log(), a.replay(), a.result(), a.signal(), a.cancel(), a.pause(), a.resume(), a.terminate(), a.recover(), a.doctor(), a.vet(), a.version())
 	return root
 }
 

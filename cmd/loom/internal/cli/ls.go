@@ -29,9 +29,9 @@ func (a *app) ls() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ls [WORD…]",
 		Short: "list executions, newest first",
-		Long: `ls lists executions, newest first. A WORD is a status (running, completed, failed,
-cancelled), a label (name=value), or a piece of an id or of a flow's name; all words
-must fit. What flows set of themselves while they run is searched with --where.`,
+		Long: `ls lists executions, newest first. A WORD is a status (running, paused, completed,
+failed, cancelled), a label (name=value), or a piece of an id or of a flow's name; all
+words must fit. What flows set of themselves while they run is searched with --where.`,
 		Example: "  loom ls failed\n  loom ls checkout customer=42\n  loom ls --where stage=paid --columns id,shows\n  loom ls --columns id,status,updated",
 		RunE: a.with("doctor", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
 			if limit < 0 {
@@ -40,7 +40,7 @@ must fit. What flows set of themselves while they run is searched with --where.`
 			f := loom.Filter{Flow: flow, Labels: map[string]string{}, Published: map[string]string{}}
 			var err error
 			if status != "" && !isStatus(status) {
-				return fault.New(fault.Usage, "invalid_flag", fmt.Sprintf("--status is %q; it can be running, completed, failed, cancelled or terminated", status), "loom ls --help")
+				return fault.New(fault.Usage, "invalid_flag", fmt.Sprintf("--status is %q; it can be running, paused, completed, failed, cancelled or terminated", status), "loom ls --help")
 			}
 			f.Status = fold.Status(status)
 			for _, l := range labels {
@@ -94,7 +94,7 @@ must fit. What flows set of themselves while they run is searched with --where.`
 	}
 	f := c.Flags()
 	f.StringVar(&flow, "flow", "", "only executions of this `flow`")
-	f.StringVar(&status, "status", "", "only running, completed, failed, cancelled or terminated ones")
+	f.StringVar(&status, "status", "", "only running, paused, completed, failed, cancelled or terminated ones")
 	f.StringArrayVar(&labels, "label", nil, "only those with this label, `name=value`; may be repeated")
 	f.StringArrayVar(&where, "where", nil, "only those that show this of themselves, `key=value`; may be repeated")
 	f.StringSliceVar(&columns, "columns", nil, "columns of the text, of: "+strings.Join(columnNames(), ","))
@@ -113,7 +113,7 @@ func unknown(all []loom.Summary) (n int) {
 }
 
 func isStatus(s string) bool {
-	return slices.Contains([]fold.Status{fold.Running, fold.Completed, fold.Failed, fold.Cancelled, fold.Terminated}, fold.Status(s))
+	return slices.Contains([]fold.Status{fold.Running, fold.Paused, fold.Completed, fold.Failed, fold.Cancelled, fold.Terminated}, fold.Status(s))
 }
 
 // takeWords puts what words say into a filter and returns those that are pieces of an

@@ -112,6 +112,9 @@ func (a *app) recoverOne(ctx context.Context, o *opened, w *repair.Ward, text st
 	if !ok {
 		return fault.New(fault.NotFound, "not_found", fmt.Sprintf("execution %s is gone", id), o.again("ls"))
 	}
+	if h.State == store.StatePaused {
+		return fault.New(fault.Conflict, "paused", fmt.Sprintf("execution %s is paused: nobody is meant to go on with it", id), o.again("resume %s", id))
+	}
 	if h.State != store.StateRunning {
 		return fault.New(fault.Conflict, "ended", fmt.Sprintf("execution %s is %s: there is nothing to recover", id, h.State), o.again("show %s", id))
 	}

@@ -126,6 +126,9 @@ func (p printer) execution(x view.Execution, took time.Duration) {
 	for _, key := range slices.Sorted(maps.Keys(x.Published)) {
 		p.row("shows", p.Text(key+"="+x.Published[key]))
 	}
+	if x.Paused != nil {
+		p.row("paused", p.Text(fmt.Sprintf("until it is resumed: %s", dash(x.Paused.Reason))))
+	}
 	if x.Cancel != nil {
 		p.row("cancelled", p.Text(fmt.Sprintf("asked to give way (%s) %s", x.Cancel.Cause, x.Cancel.Reason)))
 	}

@@ -62,6 +62,7 @@ type Execution struct {
 	Result     json.RawMessage `json:"result,omitempty"`
 	Failure    *Failure        `json:"failure,omitempty"`
 	Cancel     *Cancel         `json:"cancel,omitempty"`
+	Paused     *Pause          `json:"paused,omitempty"`
 	Counts     Counts          `json:"counts"`
 	// Operations are the newest, in the order in which they began.
 	Operations []Operation `json:"operations"`
@@ -89,6 +90,12 @@ func FailureOf(f *event.Failure) *Failure {
 type Cancel struct {
 	Cause  string `json:"cause"`
 	Reason string `json:"reason,omitempty"`
+}
+
+// Pause is why an execution is paused.
+type Pause struct {
+	Reason string `json:"reason,omitempty"`
+	By     string `json:"by"` // node at which it was asked for
 }
 
 // Counts are of all operations.
@@ -130,6 +137,9 @@ func ExecutionOf(sum loom.Summary, s *fold.State, limit int) Execution {
 	}
 	if s.Cancel != nil {
 		x.Cancel = &Cancel{Cause: s.Cancel.Cause, Reason: s.Cancel.Reason}
+	}
+	if s.Paused != nil {
+		x.Paused = &Pause{Reason: s.Paused.Reason, By: s.Paused.By}
 	}
 	for i := range s.Ops {
 		x.Counts.add(&s.Ops[i])
