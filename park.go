@@ -127,7 +127,7 @@ func (x *run) handOver() bool {
 	}
 	x.gather(false)
 	at := x.dueAt()
-	if waits, _ := x.m.Waits(); !waits || x.pausing != nil || x.calling > 0 || len(x.calls) > 0 || x.j.Seen() < x.mailKnown {
+	if waits, _ := x.m.Waits(); !waits || x.calling > 0 || len(x.calls) > 0 || x.j.Seen() < x.mailKnown {
 		at = 0
 	}
 	x.letGo(at)

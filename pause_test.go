@@ -169,12 +169,16 @@ func TestAPauseTakesOverFromTheDead(t *testing.T) {
 		begin(t, flow, rt, 0, loom.ID("c"))
 		pass(t, time.Second)
 		client := open(t, db, loom.Tuning{ClientOnly: true})
-		asked := make(chan error, 1)
-		go func() { asked <- client.Pause(context.Background(), "c", "") }()
+		asked := make(chan error, 2)
+		for range 2 { // the request of the other one is over with the pause as well
+			go func() { asked <- client.Pause(context.Background(), "c", "") }()
+		}
 		pass(t, time.Second)
 		way.kill()
-		if err := <-asked; err != nil {
-			t.Fatal(err)
+		for range 2 {
+			if err := <-asked; err != nil {
+				t.Fatal(err)
+			}
 		}
 		node := open(t, db, loom.Flows(flow))
 		halted(t, node, db, &s, "c")
@@ -184,6 +188,97 @@ func TestAPauseTakesOverFromTheDead(t *testing.T) {
 			t.Fatal(v, err, s.all())
 		}
 		way.release()
+	})
+}
+
+// A node that takes an execution over, and finds that a pause was asked for, does not ask
+// what came of the step that its owner before may have called, and leaves that to who goes
+// on after the resume: the step is asked about then, and not called again.
+func TestAPauseKeepsWhatNobodyKnows(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var s service
+		block := make(chan struct{})
+		t.Cleanup(func() { close(block) })
+		flow := loom.NewFlow("careful", func(ctx loom.Context, _ int) (string, error) {
+			return loom.Do(ctx, "pay", func(context.Context) (string, error) { s.call("pay"); <-block; return "called", nil },
+				loom.Verify(func(context.Context) (string, loom.Verdict, error) { s.call("ask"); return "asked", loom.Done, nil }))
+		})
+		db := memstore.New(nil)
+		rt, way := tapped(t, db, loom.Flows(flow), loom.Tuning{CloseGrace: time.Second})
+		begin(t, flow, rt, 0, loom.ID("c"))
+		pass(t, time.Second)
+		client := open(t, db, loom.Tuning{ClientOnly: true})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := client.Pause(ctx, "c", ""); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		way.kill()
+		first := open(t, db, loom.Flows(flow))
+		pass(t, time.Minute)
+		halted(t, first, db, &s, "c")
+		resumes(t, client, "c")
+		yields(t, attach[string](t, client, "c"), "asked")
+		if got := strings.Join(s.all(), " "); got != "pay ask" {
+			t.Fatal(got)
+		}
+		way.release()
+	})
+}
+
+// While a pause waits for a step of one branch the others stand still as well: a timer
+// comes due, a message and a child's end come, a retry is due, and nothing is recorded.
+func TestAPauseHoldsTheOtherBranchesUp(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var s service
+		gate := make(chan struct{})
+		child := loom.NewFlow("child", func(ctx loom.Context, _ int) (string, error) { return "child", loom.Sleep(ctx, "grow", 15*time.Second) })
+		flow := loom.NewFlow("wide", func(ctx loom.Context, _ int) (string, error) {
+			branches := []*loom.Future[string]{
+				loom.Go(ctx, "slow", func(ctx loom.Context) (string, error) {
+					return loom.Do(ctx, "slow", func(context.Context) (string, error) { <-gate; return "slow", nil })
+				}),
+				loom.Go(ctx, "sleep", func(ctx loom.Context) (string, error) { return "sleep", loom.Sleep(ctx, "nap", 15*time.Second) }),
+				loom.Go(ctx, "message", func(ctx loom.Context) (string, error) { return loom.Await[string](ctx, "word") }),
+				loom.Go(ctx, "child", func(ctx loom.Context) (string, error) { return child.Child(ctx, 0) }),
+				loom.Go(ctx, "retry", func(ctx loom.Context) (string, error) {
+					return loom.Do(ctx, "retry", func(context.Context) (string, error) {
+						if s.call("retry") == 1 {
+							return "", errors.New("not yet")
+						}
+						return "retry", nil
+					}, loom.Retry{Attempts: 2, Initial: 20 * time.Second})
+				}),
+			}
+			all, err := loom.All(ctx, branches...)
+			return strings.Join(all, " "), err
+		})
+		db := memstore.New(nil)
+		rt := open(t, db, loom.Flows(flow, child))
+		run := begin(t, flow, rt, 0, loom.ID("w"))
+		pass(t, 5*time.Second)
+		asked := make(chan error, 1)
+		go func() { asked <- rt.Pause(context.Background(), "w", "") }()
+		pass(t, time.Second)
+		before := len(logOf(t, db, "w"))
+		signal(t, rt, "w", "word", "message")
+		pass(t, time.Minute)
+		if log := logOf(t, db, "w"); len(log) != before {
+			t.Fatalf("it goes on while the pause is asked for: %s", kinds(log[before:]))
+		}
+		close(gate)
+		if err := <-asked; err != nil {
+			t.Fatal(err)
+		}
+		if got := kinds(logOf(t, db, "w")[before:]); got != "EFFECT_COMPLETED EXECUTION_PAUSED" {
+			t.Fatal(got)
+		}
+		halted(t, rt, db, &s, "w")
+		resumes(t, rt, "w")
+		yields(t, run, "slow sleep message child retry")
+		if n := s.count("retry"); n != 2 {
+			t.Fatalf("%d attempts", n)
+		}
 	})
 }
 
