@@ -162,7 +162,7 @@ func TestAPauseTakesOverFromTheDead(t *testing.T) {
 		t.Cleanup(func() { close(block) })
 		flow := loom.NewFlow("careful", func(ctx loom.Context, _ int) (string, error) {
 			_, err := loom.Do(ctx, "pay", func(context.Context) (int, error) { s.call("pay"); <-block; return 1, nil }, loom.AtMostOnce())
-			return seen(err, loom.ErrOutcomeUnknown), nil
+			return seen(err, loom.ErrOutcomeUnknown), loom.Sleep(ctx, "nap", time.Minute)
 		})
 		db := memstore.New(nil)
 		rt, way := tapped(t, db, loom.Flows(flow), loom.Tuning{CloseGrace: time.Second})
@@ -279,6 +279,34 @@ func TestAPauseHoldsTheOtherBranchesUp(t *testing.T) {
 		if n := s.count("retry"); n != 2 {
 			t.Fatalf("%d attempts", n)
 		}
+	})
+}
+
+// A request takes hold without the one who asked, also if the body goes to sleep with the
+// result of the step that it waited for.
+func TestAPauseTakesHoldWithoutWhoAsked(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var s service
+		gate := make(chan struct{})
+		sleepy := loom.NewFlow("sleepy", func(ctx loom.Context, _ int) (string, error) {
+			v, err := loom.Do(ctx, "slow", func(context.Context) (string, error) { <-gate; return "slept", nil })
+			return v, errors.Join(err, loom.Sleep(ctx, "long", 30*time.Hour))
+		})
+		db := memstore.New(nil)
+		rt := open(t, db, loom.Flows(sleepy))
+		run := begin(t, sleepy, rt, 0, loom.ID("z"))
+		pass(t, time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := rt.Pause(ctx, "z", ""); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		close(gate)
+		pass(t, time.Second)
+		halted(t, rt, db, &s, "z")
+		halted(t, rt, db, &s, "z")
+		resumes(t, rt, "z")
+		yields(t, run, "slept")
 	})
 }
 
