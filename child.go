@@ -209,7 +209,7 @@ func (x *run) settleChildStart(l letter) {
 	default:
 		s := op.Effect.Do.(*step)
 		s.asked++
-		wait := Retry{Initial: childRetry}.wait(s.asked, x.id, x.seed, op.Path)
+		wait := Retry{Initial: childRetry, Max: maxChildRetry}.wait(s.asked, x.id, x.seed, op.Path)
 		x.rt.log.Warn("loom: child not started", "execution", x.id, "child", op.Child, "err", l.failure.Message)
 		x.m.CallAt(op, x.rt.node.latest().Add(wait))
 	}

@@ -267,6 +267,56 @@ func TestACancelReachesChildrenByTheirPolicy(t *testing.T) {
 	}
 }
 
+// A cancel that comes while a child's start is on its way: Spawn says what came of the
+// start, whatever the policy, and an abandoned child goes on.
+func TestACancelWhileAChildIsBeingStarted(t *testing.T) {
+	for _, policy := range []loom.CancelPolicy{loom.RequestCancel, loom.Abandon, loom.KeepWaiting} {
+		bubble(t, func(t *testing.T) {
+			db := memstore.New(nil)
+			_, child := family(0)
+			parent := loom.NewFlow("parent", func(ctx loom.Context, _ int) (string, error) {
+				c, err := child.Spawn(ctx, 7, loom.OnParentCancel(policy))
+				if err != nil {
+					return "", fmt.Errorf("not started: %w", err)
+				}
+				v, err := c.Get(ctx)
+				return fmt.Sprint(v, " ", errors.Is(err, loom.ErrCancelled)), nil
+			})
+			rt, way := tapped(t, db, loom.Flows(parent, child))
+			starts := shutGate(t)
+			way.on(func(c call) {
+				if c.op == "commit" && c.req.Index != nil && c.req.Index.Parent == "p" {
+					starts.pass()
+				}
+			})
+			run := begin(t, parent, rt, 0, loom.ID("p"))
+			until(t, "the start is on its way", func() bool { return starts.waiting() == 1 })
+			if err := run.Cancel(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			pass(t, time.Minute)
+			starts.open()
+			pass(t, time.Minute)
+			id := childrenOf(t, db, "p")[0]
+			want := " true"
+			if policy == loom.KeepWaiting {
+				want = "on7 false"
+				signal(t, rt, id, "go", "on")
+			}
+			yields(t, run, want)
+			if s := stateOf(t, db, id).Status; (s == fold.Running) != (policy == loom.Abandon) {
+				t.Fatalf("policy %d: the child is %s", policy, s)
+			}
+			if op := stateOf(t, db, "p").Op("child#1"); op.Open() || !op.Started {
+				t.Fatalf("%+v", op)
+			}
+			if _, err := loom.Replay(t.Context(), logIn(logOf(t, db, "p")), parent); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
 // case 53: a child is cancelled, and then its parent, at once: both are cancelled.
 func TestCase53ChildAndParentCancelledAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 // ContinueAs ends this body and enters the flow's anew with input in, in the same
 // execution: under the same id, with the same log, labels and deadline, and with the
 // messages that nobody has received yet. The body must return the error that ContinueAs
-// returns as it is, not wrapped or joined; anything else fails the execution.
+// returns as it is: wrapped or joined it fails the execution, and a body that drops it ends
+// by what it returns instead.
 //
 //	return "", loom.ContinueAs(ctx, Page{Number: in.Number + 1})
 //

@@ -228,6 +228,58 @@ func TestWhatContinuesAndWhatDoesNot(t *testing.T) {
 	}
 }
 
+// A cancel, and a deadline, that come while the end of a generation is on its way to the
+// store are heard by the next body, and not before it: what is recorded can be replayed.
+func TestACancelBetweenGenerationsIsHeardByTheNext(t *testing.T) {
+	for _, how := range []string{"cancel", "deadline", "terminate"} {
+		bubble(t, func(t *testing.T) {
+			s, db := &service{}, memstore.New(nil)
+			flow := loom.NewFlow("f", func(ctx loom.Context, n int) (int, error) {
+				if _, err := step(ctx, s, fmt.Sprint("a", n)); err != nil {
+					return 0, err
+				}
+				return n, loom.ContinueAs(ctx, n+1)
+			})
+			rt, way := tapped(t, db, loom.Flows(flow))
+			ends := shutGate(t)
+			way.on(func(c call) {
+				if c.op == "commit" && len(c.req.Events) > 0 && c.req.Events[len(c.req.Events)-1].Kind == event.KindExecutionContinued {
+					ends.pass()
+				}
+			})
+			var opts []loom.StartOption
+			if how == "deadline" {
+				opts = append(opts, loom.Deadline(time.Now().Add(time.Minute)))
+			}
+			run := begin(t, flow, rt, 0, append(opts, loom.ID("x"))...)
+			until(t, "the end of the first generation is on its way", func() bool { return ends.waiting() == 1 })
+			client := open(t, db, loom.Tuning{ClientOnly: true})
+			switch how {
+			case "cancel":
+				if err := rt.Cancel(t.Context(), "x", ""); err != nil {
+					t.Fatal(err)
+				}
+			case "terminate":
+				go func() { _ = client.Terminate(t.Context(), "x", "it hangs") }()
+			}
+			pass(t, 2*time.Minute)
+			ends.open()
+			fails(t, run)
+			log := logOf(t, db, "x")
+			for i, e := range log[1:] {
+				if log[i].Kind == event.KindExecutionContinued && e.Kind == event.KindCancelRequested {
+					t.Fatalf("%s: %s", how, kinds(log))
+				}
+			}
+			for n := 1; n <= len(log); n++ {
+				if _, err := loom.Replay(t.Context(), logIn(log[:n]), flow); err != nil {
+					t.Fatalf("%s, %d events: %v\n%s", how, n, err, kinds(log))
+				}
+			}
+		})
+	}
+}
+
 // A body that would go on for ever ends by a cancel, a deadline and a termination, and
 // Close does not wait for it.
 func TestAnEndlessBodyCanBeEnded(t *testing.T) {

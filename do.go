@@ -14,7 +14,8 @@ import (
 // The intent to call is durable before fn is called, the result before anything
 // depends on it. fn is called at most 1 + k times, k being how often the
 // execution changed owners while the result was not durable; exactly once if
-// nothing dies. [IdempotencyKey] gives fn a key that is the same for all of
+// nothing dies and the store answers within half of [Tuning.Lease]: a node that cannot
+// renew its lease gives its executions up, and may be the one that takes them again. [IdempotencyKey] gives fn a key that is the same for all of
 // them. [AtMostOnce], [Verify] and [ReadOnly] change that promise. The context that
 // fn gets ends when the execution is cancelled, when the node stops, and at the
 // [Timeout] of an attempt.

@@ -152,6 +152,13 @@ func (x *run) enter() bool {
 	return true
 }
 
+// betweenGenerations reports whether a generation has ended and the next has not begun:
+// nobody is there to hear of anything, and what is recorded then would stand before the
+// first turn of a body that has not run.
+func (x *run) betweenGenerations() bool {
+	return x.m.Continuing() && !sabotage.On("heard-between-generations")
+}
+
 // nextGeneration enters the body anew. What says so is durable.
 func (x *run) nextGeneration() {
 	x.finals, x.calls = nil, nil
@@ -210,7 +217,7 @@ func (x *run) gather(read bool) {
 
 // fireDue takes what is due by the node's clock.
 func (x *run) fireDue() (moved bool) {
-	if x.m.Ended() || x.pausing != nil {
+	if x.m.Ended() || x.pausing != nil || x.betweenGenerations() {
 		return false
 	}
 	if x.dueAt() == event.Never {

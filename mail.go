@@ -132,7 +132,7 @@ func (x *run) fetch() bool {
 // deliverOne records the first message that can be, and reports whether it made a
 // turn. Repeats, and what has become pointless, leave the inbox without one.
 func (x *run) deliverOne() bool {
-	if x.m.Ended() || !x.fetch() {
+	if x.m.Ended() || x.betweenGenerations() || !x.fetch() {
 		return false
 	}
 	for {

@@ -14,7 +14,8 @@ import (
 type SignalOption func(*store.Message)
 
 // MessageID names the message, up to 200 bytes of the grammar of execution ids. A
-// message that is sent again under its id, by whomever, is received once.
+// message that is sent again under its id, by whomever, is received once; by an execution
+// that continues ([ContinueAs]), once in each generation.
 func MessageID(id string) SignalOption { return func(m *store.Message) { m.ID = id } }
 
 // Signal sends an execution a message. Once Signal has returned nil the message is

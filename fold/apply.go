@@ -127,6 +127,9 @@ func (s *State) payload(e event.Envelope, p event.Payload) string {
 			return fmt.Sprintf("operation %s is no child that starts", p.Op)
 		}
 		o.Started, o.Last = true, e.Sequence
+		if s.Cancel != nil && o.OnCancel == event.OnCancelAbandon && !event.Final(o.Path) {
+			o.Status, o.Settled = OpCancelled, e.Time // its start was under way when the cancel came
+		}
 	case event.ChildSettled:
 		if s.consumed[p.Message] {
 			return fmt.Sprintf("message %q is in the log already", p.Message)
@@ -254,7 +257,7 @@ func TerminatedFailure(p event.ExecutionTerminated) *event.Failure {
 func (s *State) giveWay(e event.Envelope) {
 	for i := range s.Ops {
 		o := &s.Ops[i]
-		stays := o.Kind == Effect || o.Kind == Child && o.OnCancel != event.OnCancelAbandon
+		stays := o.Kind == Effect || o.Kind == Child && (o.OnCancel != event.OnCancelAbandon || !o.Started)
 		if o.Open() && !stays && !event.Final(o.Path) {
 			o.Status, o.Last, o.Settled, o.Due = OpCancelled, e.Sequence, e.Time, 0
 		}

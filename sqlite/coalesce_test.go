@@ -49,7 +49,7 @@ var guilts = []struct {
 		tip := commit(t, db, startOf(id)).Tip
 		raw1(t, db, fmt.Sprintf("INSERT INTO loom_events (key, sequence, kind, ts) SELECT key, 1, 'x', 0 FROM loom_heads WHERE id = '%s'", id))
 		return next(id, tip, "")
-	}, func(r store.Result) bool { return r.Outcome == store.Failed && errors.Is(r.Err, ErrInternal) }},
+	}, func(r store.Result) bool { return r.Outcome == store.Failed && errors.Is(r.Err, store.ErrCorrupt) }},
 }
 
 // claim H-06: of 64 requests in one flush of the writer, g are guilty. Conflicts cost no

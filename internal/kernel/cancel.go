@@ -48,7 +48,7 @@ func (m *Machine) giveWay(which func(*Op) bool) {
 		next := o.next
 		switch {
 		case !which(o) || o.Cancelled:
-		case o.Kind == fold.Effect, o.Kind == fold.Child && o.OnCancel != event.OnCancelAbandon:
+		case o.Kind == fold.Effect, o.Kind == fold.Child && (o.OnCancel != event.OnCancelAbandon || !o.Started):
 			o.Cancelled = true
 			m.cancels = append(m.cancels, o)
 		default:

@@ -57,6 +57,10 @@ func (m *Machine) SettleChild(o *Op, p event.ChildSettled) {
 func (m *Machine) started(o *Op) {
 	o.Started = true
 	m.setDue(o, 0)
+	if o.Cancelled && o.OnCancel == event.OnCancelAbandon {
+		m.settle(o, GaveWay, nil, nil) // its start was under way when the cancel came
+		return
+	}
 	m.wakeWaiters(o)
 }
 

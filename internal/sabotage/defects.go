@@ -64,6 +64,7 @@ var defects = []Defect{
 	{"generations-share-paths", "internal/kernel/turn.go", "a step of a new generation has the identity of one of an older generation"},
 	{"version-unmarked", "internal/kernel/version.go", "the version that a body was given is not recorded"},
 	{"progress-forgotten", "internal/kernel/replay.go", "what a step recorded of its progress is not there after a takeover"},
+	{"heard-between-generations", "drive.go", "a cancel is recorded behind the end of a generation, before the body of the next"},
 	{"undo-anyway", "cleanup.go", "what a body did is taken back although it completed"},
 	{"cancel-in-final", "internal/kernel/end.go", "a cancel reaches what a body does at its end"},
 	{"wall-set-back", "node.go", "a lease is trusted although the wall clock was set back behind its renewal"},

@@ -62,6 +62,7 @@ func Goldens() []Golden {
 		{Name: "children", Program: flowOf(Step{Kind: StepChild, Child: &Program{Steps: []Step{pay(Effect{})}}, Wait: true},
 			Step{Kind: StepChild, Child: &Program{Steps: []Step{nap(2 * plain.Unload), pay(Effect{})}}}, pay(Effect{}))},
 		{Name: "generations", Program: Program{Steps: []Step{undo("a"), clean(pay(Effect{})), pay(Effect{}), nap(3 * plain.Unload)}, Again: 2}},
+		{Name: "generations-and-a-cancel", Program: Program{Steps: []Step{clean(pay(Effect{})), pay(Effect{})}, Again: 8}, Acts: cancel(8 * time.Millisecond)},
 		{Name: "versions", Program: flowOf(Step{Kind: StepBuild, Name: "s0"}, pay(Effect{Tells: true, Attempts: 3, Flaky: 500}), Step{Kind: StepBuild, Name: "s1"}, pay(Effect{Tells: true}))},
 		{Name: "shows", Program: flowOf(show("stage", "new"), show("one", "1"), show("left", "much"), pay(Effect{}), show("stage", "paid"), show("two", "2"),
 			show("left", ""), nap(3*plain.Unload), pay(Effect{ReadOnly: true}), show("stage", "slept"), show("three", "3"), pay(Effect{}), show("two", ""), show("stage", "shipped"),

@@ -29,7 +29,7 @@ cancel returns once the request is durable; "loom result ID" waits for the end.`
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
 		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
-			id, err := o.resolve(ctx, args[0])
+			id, err := o.whole(ctx, "cancel", args[0])
 			if err != nil {
 				return err
 			}

@@ -101,7 +101,7 @@ func (a *app) recoverAll(ctx context.Context, o *opened, w *repair.Ward, dry boo
 }
 
 func (a *app) recoverOne(ctx context.Context, o *opened, w *repair.Ward, text string, force, dry bool) error {
-	id, err := o.resolve(ctx, text)
+	id, err := o.whole(ctx, "recover", text)
 	if err != nil {
 		return err
 	}

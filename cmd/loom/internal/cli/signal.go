@@ -42,7 +42,7 @@ whose outcome is unknown with the same --message-id.`,
 					return err
 				}
 			}
-			id, err := o.resolve(ctx, args[0])
+			id, err := o.whole(ctx, "signal", args[0])
 			if err != nil {
 				return err
 			}

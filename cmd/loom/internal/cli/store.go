@@ -124,6 +124,18 @@ func (a *app) with(try string, fn func(ctx context.Context, o *opened, c *cobra.
 }
 
 // resolve returns the id that text is, or is the beginning of.
+// whole returns text if it is the whole id of an execution: for what changes an execution
+// a beginning of its id is not enough, because a wrong id may be the beginning of a right
+// one.
+func (o *opened) whole(ctx context.Context, verb, text string) (string, error) {
+	id, err := o.resolve(ctx, text)
+	if err != nil || id == text {
+		return id, err
+	}
+	return "", fault.New(fault.NotFound, "not_found", fmt.Sprintf("no execution in %s is called %s; %s takes whole ids", o.path, text, verb),
+		o.again(verb+" %s", id))
+}
+
 func (o *opened) resolve(ctx context.Context, text string) (string, error) {
 	if err := event.ExecutionID(text).Validate(); err != nil {
 		return "", err

@@ -29,7 +29,7 @@ It cannot be taken back, and needs --yes.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
 		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
-			id, err := o.resolve(ctx, args[0])
+			id, err := o.whole(ctx, "terminate", args[0])
 			if err != nil {
 				return err
 			}
