@@ -32,7 +32,7 @@ because a step takes its time; the request stays, and takes hold when it can.`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
 		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
-			id, err := o.resolve(ctx, args[0])
+			id, err := o.whole(ctx, "pause", args[0])
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (a *app) resume() *cobra.Command {
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeID,
 		RunE: a.with("ls", func(ctx context.Context, o *opened, _ *cobra.Command, args []string) error {
-			id, err := o.resolve(ctx, args[0])
+			id, err := o.whole(ctx, "resume", args[0])
 			if err != nil {
 				return err
 			}
