@@ -32,7 +32,10 @@ RACE := ./event/... ./fold/... ./store/... ./internal/kernel/... ./internal/rt/.
 # The engine under package sqlite is twenty times slower under the race detector.
 # These of its tests hold it against the kit and the simulator, with one goroutine
 # most of the time; "make test" runs them.
-RACE_SLOW := TestConformance|TestModel|TestSim
+RACE_SLOW := TestConformance|TestModel|TestSim|TestManySleepers|TestReplayOfManyEvents
+# These of the simulator's are many runs of what its other tests run too, and of one
+# goroutine at a time; "make test" runs them.
+RACE_MANY := TestSimExplore|Everywhere|NodesWithoutTheFlow|MailModel|NodesAreEnough|Shrinking
 
 SIMULATING := ./internal/sim/... $(if $(wildcard sqlite/go.mod),./sqlite/...)
 
@@ -54,7 +57,7 @@ sabotage: ## plant each known defect, and see that the tests find it
 
 .PHONY: race
 race: ## the race detector on everything that has concurrency of its own
-	@CGO_ENABLED=1 LOOM_SIM_SECONDS=5 go test -race -count=1 -timeout=20m $(RACE) ./internal/sim/...
+	@CGO_ENABLED=1 LOOM_SIM_SECONDS=5 go test -race -count=1 -timeout=20m -skip '$(RACE_MANY)' $(RACE) ./internal/sim/...
 	@GOMAXPROCS=1 go test -count=1 -run SimDigests ./internal/sim
 	@$(if $(wildcard sqlite/go.mod),CGO_ENABLED=1 go test -race -count=1 -timeout=20m -skip '$(RACE_SLOW)' ./sqlite/...)
 
