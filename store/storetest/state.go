@@ -48,7 +48,7 @@ func stateCases() []Case {
 			p.must(open)
 			p.wants("s")
 		}},
-		Case{Name: "state/paused", Quote: rulePaused, run: paused},
+		Case{Name: "state/paused", Quote: rulePaused, Parts: []store.Part{store.PartInbox}, run: paused},
 		Case{Name: "state/closed-is-not-owned", Quote: "Owned returns the running executions of a node;", run: func(p *probe) {
 			p.node("n1")
 			res := p.must(p.birthFor("s", "n1"))
