@@ -12,8 +12,8 @@ import (
 	"github.com/loomwork/loom/store"
 )
 
-// TestSimExplore plays every order of every tale, up to its bounds: claims B-02, H-02,
-// H-05, H-08, H-09 and H-27, races 1, 5, 6, 10 and 11, oracles O1 to O11, O13, O14 and
+// TestSimExplore plays every order of every tale, up to its bounds:
+// claims B-02, H-02, H-05, H-08, H-09 and H-27, races 1, 5, 6, 10 and 11, oracles O1 to O11, O13, O14 and
 // O19. An enumeration that is cut off fails. LOOM_EXPLORE_BOUND raises the bounds, and
 // LOOM_EXPLORE_ORDER plays the one order that a failure named, and tells all.
 func TestSimExplore(t *testing.T) {
