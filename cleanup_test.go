@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -271,9 +272,9 @@ func TestUndoingGoesOnAfterACrashAtEachCommit(t *testing.T) {
 			s, db := &service{}, memstore.New(nil)
 			flow := booking(s, func(ctx loom.Context) error { return loom.Sleep(ctx, "nap", 10*time.Second) })
 			first, way := tapped(t, db, loom.Flows(flow))
-			n := 0
+			var n atomic.Int64
 			way.onAnswer(func(call, store.Result) {
-				if n++; n == k {
+				if n.Add(1) == int64(k) {
 					reached = true
 					way.kill()
 				}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,9 +88,9 @@ func TestRace19GenerationsMayLoseTheirNodeAtEachCommit(t *testing.T) {
 				flow := counting(s, true)
 				first, way := tapped(t, db, loom.Flows(flow))
 				client := open(t, db, loom.Tuning{ClientOnly: true})
-				n := 0
+				var n atomic.Int64
 				die := func(c call) {
-					if n++; n == k {
+					if n.Add(1) == int64(k) {
 						reached = true
 						way.kill()
 					}

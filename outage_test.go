@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -49,14 +50,14 @@ func TestACommitThatIsLostOnceRepeatsNoEffect(t *testing.T) {
 				flow := chained(l)
 				heard := &hears{}
 				var mu sync.Mutex
-				n := 0
+				var n atomic.Int64
 				inj := fault.New(&fault.Options{Plan: func(c *fault.Call) fault.Fault {
 					mu.Lock()
 					defer mu.Unlock()
 					if c.Op != fault.Commit {
 						return fault.Fault{}
 					}
-					if n++; n == k {
+					if n.Add(1) == int64(k) {
 						return fault.Fault{Act: act}
 					}
 					return fault.Fault{}

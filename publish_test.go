@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -219,10 +220,10 @@ func TestANodeMayDieAtEachCommitThatPublishes(t *testing.T) {
 				db := memstore.New(nil)
 				client := open(t, db, loom.Tuning{ClientOnly: true})
 				_, way := tapped(t, db, loom.Flows(flow))
-				n := 0
+				var n atomic.Int64
 				at := func(c call) {
 					if c.op == "commit" && c.id == "x" {
-						if n++; n == k {
+						if n.Add(1) == int64(k) {
 							reached = true
 							way.kill()
 						}

@@ -59,9 +59,9 @@ func TestANodeMayDieAtEachCommit(t *testing.T) {
 				l := &ledger{db: db}
 				flow := journey(l)
 				first, way := tapped(t, db, loom.Flows(flow))
-				n := 0
+				var n atomic.Int64
 				die := func(c call) {
-					if n++; n == k {
+					if n.Add(1) == int64(k) {
 						reached = true
 						way.kill()
 					}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,12 +135,12 @@ func TestARequestSurvivesACrashAtEachCommit(t *testing.T) {
 				client := open(t, db, loom.Flows(flow), loom.Tuning{ClientOnly: true})
 				begin(t, flow, client, 0, loom.ID("j"))
 				first, way := tapped(t, db, loom.Flows(flow))
-				n := 0
+				var n atomic.Int64
 				die := func(c call) {
 					if c.op != "commit" {
 						return
 					}
-					if n++; n == k {
+					if n.Add(1) == int64(k) {
 						reached = true
 						way.kill()
 					}

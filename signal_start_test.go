@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -197,12 +198,12 @@ func TestSignalWithStartSurvivesACrashAtEachWrite(t *testing.T) {
 						begin(t, two, second, 1, loom.ID("x"))
 					}
 					first, way := tapped(t, db, loom.Flows(two))
-					n := 0
+					var n atomic.Int64
 					die := func(c call) {
 						if c.id != "x" || c.op != "commit" && c.op != "post" {
 							return
 						}
-						if n++; n == k {
+						if n.Add(1) == int64(k) {
 							reached = true
 							way.kill()
 						}
