@@ -33,9 +33,9 @@ RACE := ./event/... ./fold/... ./store/... ./internal/kernel/... ./internal/rt/.
 # These of its tests hold it against the kit and the simulator, with one goroutine
 # most of the time; "make test" runs them.
 RACE_SLOW := TestConformance|TestModel|TestSim|TestManySleepers|TestReplayOfManyEvents
-# These of the simulator's are many runs of what its other tests run too, and of one
+# These are many runs of what other tests run too, most of them of one
 # goroutine at a time; "make test" runs them.
-RACE_MANY := TestSimExplore|Everywhere|NodesWithoutTheFlow|MailModel|NodesAreEnough|Shrinking
+RACE_MANY := TestSimExplore|Everywhere|NodesWithoutTheFlow|MailModel|NodesAreEnough|Shrinking|TestAPausedExecutionDoesNothing
 
 SIMULATING := ./internal/sim/... $(if $(wildcard sqlite/go.mod),./sqlite/...)
 
