@@ -71,27 +71,20 @@ func (r *Runtime) takeAndEnd(ctx context.Context, id event.ExecutionID, message 
 	case h.State.Closed():
 		return false, fmt.Errorf("loom: execution %s: %w", id, ErrDeleting)
 	}
-	at := r.node.now()
 	var parent *parentLink
 	seed := ""
-	for _, from := range []event.Seq{0, h.Tip.Head} {
-		for e, err := range r.st.Log.Read(ctx, id, store.Range{From: from, Limit: 1, Strong: true}) {
-			if err != nil {
-				return false, closed(err)
-			}
-			if p, err := e.Decode(); from == 0 && err == nil {
-				started, _ := p.(event.ExecutionStarted)
-				parent, seed = linkOf(e), started.Seed
-			}
-			at = max(at, e.Time) // times of a log never go back
+	for e, err := range r.st.Log.Read(ctx, id, store.Range{Limit: 1, Strong: true}) {
+		if err != nil {
+			return false, closed(err)
+		}
+		if p, err := e.Decode(); err == nil {
+			started, _ := p.(event.ExecutionStarted)
+			parent, seed = linkOf(e), started.Seed
 		}
 	}
 	req := &store.Request{Execution: id, Nonce: r.nonce(), Expect: h.Tip, Claim: &store.Claim{When: store.AnyOwner},
-		Events: []event.Envelope{event.New(id, h.Tip.Head+1, at, end, fenceMeta(h.Tip.Fence+1))},
-		State:  store.StateTerminated, Seen: h.Mail, Consume: []int64{message},
-		Post: tellParent(parent, id, seed, endingOf(end))}
-	res, err := r.sendOperators(ctx, req)
-	if err != nil || res.Outcome != store.Committed {
+		State: store.StateTerminated, Seen: h.Mail, Consume: []int64{message}, Post: tellParent(parent, id, seed, endingOf(end))}
+	if committed, err := r.note(ctx, h, req, end); !committed {
 		return false, err
 	}
 	if x := r.liveRun(id); x != nil {
@@ -101,7 +94,6 @@ func (r *Runtime) takeAndEnd(ctx context.Context, id event.ExecutionID, message 
 	if parent != nil {
 		r.hasMail(parent.Execution)
 	}
-	r.tell(id)
 	return true, nil
 }
 
